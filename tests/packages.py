@@ -9,6 +9,7 @@ from types import ModuleType
 from kwirec.diagnostics.diagnostic import Report
 from kwirec.driver import load
 from kwirec.emitters.codecs import emit_module
+from kwirec.emitters.compat import emit_compatibility, history_of
 from kwirec.emitters.models import emit_models
 from kwirec.emitters.modules import group_modules
 from kwirec.emitters.package import emit_package
@@ -21,9 +22,11 @@ def compiled(definitions: Path, package: str, folder: Path) -> ModuleType:
     schema = load([definitions], report).schema
     groups = group_modules(schema)
     assert not report.has_errors(), [diagnostic.message for diagnostic in report.diagnostics]
-    halves = lower(schema).halves
-    artifacts = [emit_module(group, halves) for group in groups]
+    layouts = lower(schema)
+    artifacts = [emit_module(group, layouts.halves) for group in groups]
     artifacts += emit_package(groups, name=package, errors=[])
+    if (definitions / "releases.json").is_file():
+        artifacts += emit_compatibility(layouts, groups, history_of([definitions]), package=package)
     artifacts += [emit_models(group, package=package) for group in groups]
     for artifact in artifacts:
         path = folder / package / artifact.path

@@ -13,6 +13,8 @@ from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
+from kwire.protocol import MessageRegistry, registry
+
 PERMISSIVE, FAILFAST = "permissive", "failfast"
 
 _GLOB = re.compile(r"[*?\[]")
@@ -60,6 +62,13 @@ class Options:
         if value not in allowed:
             raise self._error(name, f"one of {', '.join(allowed)}")
         return value
+
+    def protocol(self) -> MessageRegistry:
+        """The messages of the generated package that the option ``protocol`` names, by default Kafka's."""
+        try:
+            return registry((self.text("protocol") or "kwire_kafka").strip())
+        except (ImportError, ValueError) as error:
+            raise OptionError(f"the option protocol must be an installed package of kwirec: {error}") from None
 
     def flag(self, name: str, default: bool) -> bool:
         return self.choice(name, str(default).lower(), _TRUE + _FALSE) in _TRUE

@@ -5,11 +5,15 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from kwire_kafka import PROTOCOL
 from kwire_spark.rows import LAYOUTS, Row
+
+if TYPE_CHECKING:
+    from kwire.protocol import MessageRegistry
 
 _TESTS: dict[str, Callable[[Any, Any], bool]] = {
     "=": operator.eq,
@@ -56,12 +60,19 @@ class Projection:
     """The columns of ``schema`` (by default all) in the rows of a table that satisfy all ``conditions``.
 
     ``table`` is the name of a layout in ``kwire_spark.rows``. ``columns`` are those that have to be computed: of the
-    schema, and of the conditions, which are on scalar columns.
+    schema, and of the conditions, which are on scalar columns. ``protocol`` has the messages, to decode them.
     """
 
-    __slots__ = ("columns", "conditions", "layout", "schema")
+    __slots__ = ("columns", "conditions", "layout", "protocol", "schema")
 
-    def __init__(self, table: str, schema: pa.Schema | None = None, conditions: Sequence[Condition] = ()) -> None:
+    def __init__(
+        self,
+        table: str,
+        schema: pa.Schema | None = None,
+        conditions: Sequence[Condition] = (),
+        protocol: MessageRegistry = PROTOCOL,
+    ) -> None:
+        self.protocol = protocol
         self.layout = LAYOUTS[table]
         self.schema: pa.Schema = self.layout.full if schema is None else schema
         self.conditions = tuple(conditions)

@@ -131,6 +131,11 @@ class MessageRegistry(MessageMapping["type[Message]"]):
         return MessageRegistry, parts
 
     @property
+    def package(self) -> str:
+        """The name of the generated package."""
+        return self._package
+
+    @property
     def api_keys(self) -> tuple[int, ...]:
         """All API keys, ascending."""
         return tuple(sorted(self._requests))

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kwire.headers import RequestHeader, ResponseHeader
-from kwire_kafka import ApiVersionsRequest, HeartbeatRequest, HeartbeatResponse, SaslAuthenticateRequest
+from kwire_kafka import PROTOCOL, ApiVersionsRequest, HeartbeatRequest, HeartbeatResponse, SaslAuthenticateRequest
 from kwire_spark import worker
 from kwire_spark.capture import Broken, Connection, Peer, Piece
 from kwire_spark.columns import EXCHANGES, FRAMES
@@ -75,7 +75,7 @@ def test_what_is_shared_is_that_of_the_file_and_of_who_the_client_is_by_then() -
 
 
 def test_of_a_client_that_claims_to_be_many_not_all_is_kept() -> None:
-    contexts, client = ContextCache(), Client("app")
+    contexts, client = ContextCache(PROTOCOL), Client("app")
     for number in range(3 * MAX_CONTEXTS):
         header = RequestHeader(api_key=12, api_version=4, correlation_id=number, client_id=f"client-{number}")
         assert contexts.of(header, client).columns == {

@@ -22,7 +22,7 @@ from kwire_kafka import UserScramCredentialRecord
 from kwire_spark.options import BrokenInputError
 from kwire_spark.segments import Bounds, Selection, record_batches, segment_files, splits
 from kwire_spark.segments.typed import raw_schema, typed_batches, typed_schema
-from kwire_spark.tables.record_structs import record_kind
+from kwire_spark.tables.record_structs import RecordStructs, record_kind
 from tests.effort import examples
 from tests.pipeline.log_files import LOGS, TIMES, batch_at, broken, index, offsets, rows, segment
 
@@ -440,8 +440,8 @@ def test_damage_is_reported_among_records_of_one_kind(tmp_path: Path) -> None:
 
 def typed(name: str, path: Path, columns: tuple[str, ...] = ()) -> list[dict[str, Any]]:
     kind = record_kind(name)
-    whole = typed_schema(kind)
+    whole = typed_schema(RecordStructs(kind))
     asked = pa.schema([whole.field(each) for each in columns or whole.names])
     files = segment_files([str(path)], [str(path)])
     read = (batch for group in splits(files) for batch in record_batches(group, raw_schema(asked)))
-    return [row for batch in typed_batches(read, kind, asked) for row in batch.to_pylist()]
+    return [row for batch in typed_batches(read, RecordStructs(kind), asked) for row in batch.to_pylist()]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from kwire.connection.events import REQUEST_SIZE, FrameEvent
+from kwire_kafka import PROTOCOL
 from kwire_spark.capture import Broken, Connection, Piece, largest
 from kwire_spark.frames.connection import ConnectionRows
 from kwire_spark.frames.projection import BUDGET, Budget, ConnectionProjection, Table
@@ -19,6 +20,7 @@ from kwire_spark.rows import Row
 
 if TYPE_CHECKING:
     from kwire.connection import Event
+    from kwire.protocol import MessageRegistry
 
 BATCH_ROWS = 4096
 BATCH_BYTES = 8 << 20
@@ -35,13 +37,14 @@ def frame_batches(
     conditions: Sequence[Condition] = (),
     failfast: bool = False,
     budget: Budget = BUDGET,
+    protocol: MessageRegistry = PROTOCOL,
 ) -> Iterator[pa.RecordBatch]:
     """The rows of all connections, with the columns of ``schema``: by default all of the ``table``.
 
     Rows have to pass ``conditions``. A broken file yields a ``_corrupt`` row or, with ``failfast``, raises
     :class:`BrokenInputError`. A batch has 4,096 rows or a few more, or is of about 8 MB of the capture.
     """
-    projection = ConnectionProjection(table, schema, conditions, budget)
+    projection = ConnectionProjection(table, schema, conditions, budget, protocol)
     connections = Connections(projection)
     decoded = connections.decoded
     rows: list[Row] = []

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from kwire.connection import ConnectionDecoder, RequestEvent, ResponseEvent, SaslToken, Undecodable
 from kwire.connection.decoder import ENDED
 from kwire.connection.events import CLIENT, SERVER
-from kwire_kafka import PROTOCOL
 from kwire_spark.capture import Piece
 from kwire_spark.frames.context import peers
 from kwire_spark.frames.exchange_rows import ExchangeRows
@@ -47,7 +46,7 @@ class ConnectionRows:
         self._identity = Identity()
         self._table = (FrameRows if projection.table == "frames" else ExchangeRows)(oriented, projection)
         self._decoder = ConnectionDecoder(
-            PROTOCOL,
+            projection.protocol,
             bodies=projection.bodies,
             start="beginning" if connection.complete else "unknown",
             max_in_flight_bytes=projection.budget.held,

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from kwire.headers import RequestHeader
-from kwire_kafka import PROTOCOL
 from kwire_spark.frames.identity import Client
 from kwire_spark.rows import Row
 
 if TYPE_CHECKING:
     from kwire.headers import ResponseHeader
+    from kwire.protocol import MessageRegistry
     from kwire_spark.capture import Connection
 
 Columns = dict[str, Any]
 """Values by column."""
 
-API_NAMES = {key: PROTOCOL.api_name(key) for key in PROTOCOL.api_keys}
-
 MAX_CONTEXTS = 256
 """Contexts kept per connection. Clients have fewer, but bytes may claim to be from any number of clients."""
+
+
+@cache
+def api_names(protocol: MessageRegistry) -> dict[int, str]:
+    """The names of all APIs, by key."""
+    return {key: protocol.api_name(key) for key in protocol.api_keys}
 
 
 def peers(connection: Connection) -> Columns:
@@ -36,18 +41,23 @@ def peers(connection: Connection) -> Columns:
 
 class RequestContext:
     """Client and API of a request, as ``columns`` by name. The tuples shared by rows are built from it for one
-    ``source``, and cached as ``asked`` and ``answered``."""
+    ``source``, and cached as ``asked`` and ``answered``. ``unknown`` says why there is no message to decode, such as
+    that the version is newer than the known ones."""
 
-    __slots__ = ("answered", "asked", "columns", "source", "version")
+    __slots__ = ("answered", "asked", "columns", "source", "unknown", "version")
 
-    def __init__(self, header: RequestHeader | ResponseHeader | None, client: Client) -> None:
+    def __init__(
+        self, header: RequestHeader | ResponseHeader | None, client: Client, protocol: MessageRegistry
+    ) -> None:
         self.columns: Columns = client._asdict()
         self.version: int | None = None
+        self.unknown: str | None = None
         if type(header) is RequestHeader:
             self.version = header.api_version
+            self.unknown = protocol.unknown(header.api_key, header.api_version) or None
             self.columns |= {
                 "api_key": header.api_key,
-                "api": API_NAMES.get(header.api_key),
+                "api": api_names(protocol).get(header.api_key),
                 "version": header.api_version,
                 "client_id": header.client_id,
             }
@@ -59,21 +69,22 @@ class RequestContext:
 class ContextCache:
     """The contexts of a connection: the same object for all requests of an API, version and client id."""
 
-    __slots__ = ("_client", "_known")
+    __slots__ = ("_client", "_known", "_protocol")
 
-    def __init__(self) -> None:
+    def __init__(self, protocol: MessageRegistry) -> None:
+        self._protocol = protocol
         self._client: Client | None = None
         self._known: dict[tuple[int, int, str | None], RequestContext] = {}
 
     def of(self, header: RequestHeader | ResponseHeader | None, client: Client) -> RequestContext:
         """The context of a request with this header and client."""
         if type(header) is not RequestHeader:
-            return RequestContext(header, client)
+            return RequestContext(header, client, self._protocol)
         if client is not self._client or len(self._known) >= MAX_CONTEXTS:
             self._client = client
             self._known.clear()
         key = header.api_key, header.api_version, header.client_id
         context = self._known.get(key)
         if context is None:
-            context = self._known[key] = RequestContext(header, client)
+            context = self._known[key] = RequestContext(header, client, self._protocol)
         return context

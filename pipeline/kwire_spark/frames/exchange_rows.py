@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from ipaddress import ip_address
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kwire.connection import Gap, NotKafka, RequestEvent, ResponseEvent, Skipped, Unanswered, Undecodable
 from kwire.errors import KwireError
-from kwire_kafka import DefaultPrincipalData, EnvelopeRequest
 from kwire_spark.frames.answers import error_codes, throttle_ms
 from kwire_spark.frames.context import Columns, ContextCache, RequestContext, peers
 from kwire_spark.frames.identity import Client
@@ -17,6 +16,7 @@ from kwire_spark.rows import LAYOUTS, micros
 
 if TYPE_CHECKING:
     from kwire.connection import Event
+    from kwire.protocol import MessageRegistry
     from kwire_spark.capture import Connection
     from kwire_spark.frames.projection import ConnectionProjection
     from kwire_spark.rows import Row
@@ -70,7 +70,7 @@ class ExchangeRows:
         self.held = 0
         """The bytes of waiting requests."""
         self._number = 0
-        self._contexts = ContextCache()
+        self._contexts = ContextCache(projection.protocol)
         self._waiting: dict[int, Asked] = {}  # by position in the client's stream
         self._gaps = self._lost = self._skipped = self._stray = 0
         self._foreign = False
@@ -82,8 +82,8 @@ class ExchangeRows:
         if isinstance(event, RequestEvent):
             inner, expected = event.inner, event.expects_response
             if inner is not None:
-                context = RequestContext(inner.header, client)
-                context.columns = _forwarded(self._peers, event, inner)
+                context = RequestContext(inner.header, client, self._projection.protocol)
+                context.columns = _forwarded(self._projection.protocol, self._peers, event, inner)
                 asked.inner = self._asked(inner, context, source, position)
                 asked.inner.size = None
         else:
@@ -100,9 +100,9 @@ class ExchangeRows:
         if isinstance(event, Undecodable):
             wrong = event.reason
         elif len(event.data) > self._large:
-            wrong = self._projection.undecoded(event)
+            wrong = self._projection.undecoded(event, context)
         correlation_id = None if event.header is None else event.header.correlation_id
-        data = shown(event) if self._shown else None
+        data = shown(self._projection.protocol, event) if self._shown else None
         return Asked(
             context, number, source, position, event.time, correlation_id, event.size, data, undecodable, wrong
         )
@@ -115,7 +115,7 @@ class ExchangeRows:
         elif asked.undecodable:
             self._exchange(rows, asked, event, "undecodable", asked.wrong)
         else:
-            large = self._projection.undecoded(event) if len(event.data) > self._large else None
+            large = self._projection.undecoded(event, asked.context) if len(event.data) > self._large else None
             self._exchange(rows, asked, event, "answered", asked.wrong or large)
 
     def happened(self, rows: list[Row], event: Event, source: str, position: int) -> None:
@@ -200,7 +200,7 @@ class ExchangeRows:
             outcome=outcome,
             response_version=version,
             forwarded=False,
-            reason=reason,
+            reason=reason or (context.unknown if outcome in ("answered", "none") else None),
         )
         if usual:
             context.source, context.answered = source, shared
@@ -213,7 +213,7 @@ class ExchangeRows:
             if asked.size is not None:  # it is not within an Envelope
                 response_size = answer.size
             if self._shown:
-                response_bytes = shown(answer)
+                response_bytes = shown(self._projection.protocol, answer)
         if self._errors and type(answer) is ResponseEvent and answer.message is not None:
             codes, throttle = error_codes(answer.message), throttle_ms(answer.message)
         return _row(
@@ -241,13 +241,16 @@ def _version(answer: Answer) -> int | None:
     return answer.version if type(answer) is ResponseEvent else None
 
 
-def _forwarded(peers: Columns, envelope: RequestEvent, inner: RequestEvent | Undecodable) -> Columns:
+def _forwarded(
+    protocol: MessageRegistry, peers: Columns, envelope: RequestEvent, inner: RequestEvent | Undecodable
+) -> Columns:
     """Peers, API and identity of the request in an Envelope. Its client is the one that sent it to the forwarding
     broker [KIP-590]; the Envelope does not include the client's software."""
     host = principal = None
-    if isinstance(message := envelope.message, EnvelopeRequest):
-        host, principal = _address(message.client_host_address), _principal(message.request_principal)
-    client = RequestContext(inner.header, Client(principal=principal))
+    message: Any = envelope.message
+    if message is not None:
+        host, principal = _address(message.client_host_address), _principal(protocol, message.request_principal)
+    client = RequestContext(inner.header, Client(principal=principal), protocol)
     return {**peers, "client_host": host, "client_port": None, **client.columns}
 
 
@@ -255,11 +258,12 @@ def _address(packed: bytes) -> str | None:
     return str(ip_address(packed)) if len(packed) in (4, 16) else None
 
 
-def _principal(data: bytes | None) -> str | None:
+def _principal(protocol: MessageRegistry, data: bytes | None) -> str | None:
     """Kafka's own form of a principal is a version and its message; other principal builders are free to use any
     format."""
     try:
-        principal = DefaultPrincipalData.decode(data[2:], int.from_bytes(data[:2], "big")) if data else None
+        version = int.from_bytes(data[:2], "big") if data else 0
+        principal: Any = protocol["DefaultPrincipalData"].decode(data[2:], version) if data else None
     except KwireError:
         return None
     return f"{principal.type}:{principal.name}" if principal else None

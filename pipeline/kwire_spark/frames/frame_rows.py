@@ -44,7 +44,7 @@ class FrameRows:
         self._projection = projection
         self.held = 0
         self._number = 0
-        self._contexts = ContextCache()
+        self._contexts = ContextCache(projection.protocol)
         self._asked: dict[int, Asked] = {}  # by position in the client's stream
 
     def requested(
@@ -57,7 +57,7 @@ class FrameRows:
             if context.source != source:
                 self._share(context, source)
             shared, expects = context.asked, event.expects_response
-            if len(event.data) > self._large and (reason := self._projection.undecoded(event)):
+            if len(event.data) > self._large and (reason := self._projection.undecoded(event, context)):
                 shared = self._unshared(event, "request", reason, context.columns, source)
         else:
             shared = self._unshared(event, "undecodable", event.reason, context.columns, source)
@@ -74,7 +74,7 @@ class FrameRows:
             time=end,
             size=event.size,
             correlation_id=correlation_id,
-            raw=shown(event) if self._shown else None,
+            raw=shown(self._projection.protocol, event) if self._shown else None,
         )
         rows.append(row)
         self._number = number + 1
@@ -88,9 +88,11 @@ class FrameRows:
             if context.source != source:
                 self._share(context, source)
             shared = context.answered
+            if context.unknown and event.version != context.version:  # the fallback of ApiVersions
+                shared = self._unshared(event, "response", None, context.columns, source)
             if self._errors and event.message is not None:
                 codes, throttle = error_codes(event.message), throttle_ms(event.message)
-            if len(event.data) > self._large and (reason := self._projection.undecoded(event)):
+            if len(event.data) > self._large and (reason := self._projection.undecoded(event, context)):
                 shared = self._unshared(event, "response", reason, context.columns, source)
         else:
             shared = self._unshared(event, "undecodable", event.reason, context.columns, source)
@@ -108,7 +110,7 @@ class FrameRows:
             latency_ms=(event.time - asked.time) * 1000,
             error_codes=codes,
             throttle_ms=throttle,
-            raw=shown(event) if self._shown else None,
+            raw=shown(self._projection.protocol, event) if self._shown else None,
         )
         rows.append(row)
         self._number += 1
@@ -122,7 +124,7 @@ class FrameRows:
             columns = context.columns
         elif isinstance(event, Undecodable):
             correlation_id = event.correlation_id
-            raw = shown(event) if self._shown else None
+            raw = shown(self._projection.protocol, event) if self._shown else None
         row = _row(
             self._unshared(event, kind, reason, columns, source),
             position=position,
@@ -150,8 +152,8 @@ class FrameRows:
         """Make the tuples that all rows of requests, and all of responses, share for this context and file."""
         context.source = source
         common = {"source": source, **self._peers, **context.columns}
-        context.asked = _shared_row(**common, direction=CLIENT, kind="request")
-        context.answered = _shared_row(**common, direction=SERVER, kind="response")
+        context.asked = _shared_row(**common, direction=CLIENT, kind="request", reason=context.unknown)
+        context.answered = _shared_row(**common, direction=SERVER, kind="response", reason=context.unknown)
 
     def _unshared(self, event: Event, kind: str, reason: str | None, columns: Columns, source: str) -> Row:
         """The tuple of a row that shares it with no other."""

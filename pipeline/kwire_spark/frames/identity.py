@@ -10,11 +10,10 @@ configuration; nor do delegation tokens, whose owner is not sent.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from kwire.connection import RequestEvent, ResponseEvent, SaslToken
 from kwire.connection.events import CLIENT
-from kwire_kafka import SaslAuthenticateRequest, SaslAuthenticateResponse, SaslHandshakeRequest
 
 APIS = frozenset({"ApiVersions", "SaslHandshake", "SaslAuthenticate"})
 """APIs whose bodies identify the client."""
@@ -50,20 +49,22 @@ class Identity:
             if self.candidate is not None:
                 self._accept()
             return
-        message = event.message
+        message: Any = event.message
         if event.name == "ApiVersions":
             name, version = event.software
             if name:
                 self._know(Client(name[:LONGEST], version[:LONGEST] or None, self.known.principal))
-        elif isinstance(message, SaslHandshakeRequest):
+        elif message is None:
+            return
+        elif event.name == "SaslHandshake":
             self._mechanism, self.candidate = message.mechanism[:LONGEST], None
-        elif isinstance(message, SaslAuthenticateRequest) and self.candidate is None:
+        elif self.candidate is None:
             self.candidate = _user(self._mechanism, message.auth_bytes)
 
     def response(self, event: ResponseEvent) -> None:
         """Learn from a response whether the client was accepted."""
-        message = event.message
-        if not isinstance(message, SaslAuthenticateResponse) or self.candidate is None:
+        message: Any = event.message
+        if event.name != "SaslAuthenticate" or message is None or self.candidate is None:
             return
         if message.error_code:
             self.candidate = None

@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import pyarrow as pa
 
+from kwire_kafka import PROTOCOL
 from kwire_spark.columns import EXCHANGES, FRAMES
 from kwire_spark.frames import identity, payload
-from kwire_spark.frames.context import API_NAMES
 from kwire_spark.projection import Condition, Projection, may_pass
 
 if TYPE_CHECKING:
     from kwire.connection import RequestEvent, ResponseEvent
+    from kwire.protocol import MessageRegistry
+    from kwire_spark.frames.context import RequestContext
 
 Table = Literal["frames", "exchanges"]
 
@@ -59,17 +61,18 @@ class ConnectionProjection(Projection):
         schema: pa.Schema | None = None,
         conditions: Sequence[Condition] = (),
         budget: Budget = BUDGET,
+        protocol: MessageRegistry = PROTOCOL,
     ) -> None:
-        super().__init__(table, schema, conditions)
+        super().__init__(table, schema, conditions, protocol)
         self.budget = budget
         self.table: Table = table
         self.errors = bool(self.columns & {"error_codes", "throttle_ms"})
         self.shown = bool(self.columns & _SHOWN[table])
         self.bodies = _bodies(self.columns, table, conditions, self.shown)
 
-    def undecoded(self, event: RequestEvent | ResponseEvent) -> str | None:
+    def undecoded(self, event: RequestEvent | ResponseEvent, context: RequestContext) -> str | None:
         """Why the body of a frame above ``budget.decoded`` was not decoded; ``None`` if it was, or is not needed."""
-        if event.message is not None or event.name not in API_NAMES.values():
+        if event.message is not None or context.unknown:
             return None
         if self.bodies is not True and event.name not in (self.bodies or ()):
             return None

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 from kwire.connection import ConnectionDecoder, NotKafka, RequestEvent, ResponseEvent, Skipped
 from kwire.connection.detect import sniff_protocol
 from kwire.policy import STRICT
-from kwire_kafka import PROTOCOL
 from kwire_spark.frames.connection import OPPOSITE, ConnectionRows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from kwire.connection import Event
+    from kwire.protocol import MessageRegistry
     from kwire_spark.capture import Connection, Piece
     from kwire_spark.frames.projection import ConnectionProjection
     from kwire_spark.rows import Row
@@ -41,9 +41,9 @@ FOREIGN = 1 << 62
 NOT_YET = "which side is the broker was not known yet"
 
 
-def score(pieces: Iterable[Piece], *, swapped: bool) -> int:
+def score(pieces: Iterable[Piece], protocol: MessageRegistry, *, swapped: bool) -> int:
     """What speaks for the client of the capture to be the client, or with ``swapped`` its server."""
-    decoder = ConnectionDecoder(PROTOCOL, policy=STRICT, max_in_flight_bytes=WINDOW, max_decoded=WINDOW)
+    decoder = ConnectionDecoder(protocol, policy=STRICT, max_in_flight_bytes=WINDOW, max_decoded=WINDOW)
     total = 0
     for piece in pieces:
         direction = OPPOSITE[piece.direction] if swapped else piece.direction
@@ -117,7 +117,9 @@ class Undecided:
             return None
         scores = self._scores
         if sum(self._passed.values()) < MOST:
-            given, other = (score(self._pieces, swapped=swapped) for swapped in (False, True))
+            given, other = (
+                score(self._pieces, self._projection.protocol, swapped=swapped) for swapped in (False, True)
+            )
             scores = scores[0] + given, scores[1] + other
         swapped = self._swapped(*scores, ended=ended)
         if swapped is not None:

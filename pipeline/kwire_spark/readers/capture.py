@@ -31,7 +31,13 @@ class CaptureReader(Reader):
         start, end = options.time("start"), options.time("end")
         self._pieces = partial(read_pieces, ports=options.ports("ports"), start=start, end=end)
         budget = Budget(options.size("maxDecoded", BUDGET.decoded), options.size("maxHeld", BUDGET.held))
-        self._batches = partial(frame_batches, table=_table(options), failfast=options.failfast, budget=budget)
+        self._batches = partial(
+            frame_batches,
+            table=_table(options),
+            failfast=options.failfast,
+            budget=budget,
+            protocol=options.protocol(),
+        )
 
     @classmethod
     def columns(cls, options: Options) -> pa.Schema:

@@ -17,7 +17,7 @@ from kwire_spark.segments import Bounds, Selection, Split, record_batches, segme
 from kwire_spark.segments.bounds import LEAST, MOST
 from kwire_spark.segments.files import STATES
 from kwire_spark.segments.typed import raw_schema, typed_batches, typed_schema
-from kwire_spark.tables.record_structs import RecordKind, record_kind
+from kwire_spark.tables.record_structs import RecordStructs, record_kind
 
 if TYPE_CHECKING:
     from kwire.logs import LogSegment
@@ -28,7 +28,7 @@ class LogReader(Reader):
 
     def __init__(self, options: Options, schema: pa.Schema | None = None) -> None:
         super().__init__(options, schema)
-        self._kind = _kind(options)
+        self._decode = _typed(options)
         self._bounds = _bounds(options)
         self._selection = _selection(options)
         self._batches = partial(
@@ -41,8 +41,8 @@ class LogReader(Reader):
 
     @classmethod
     def columns(cls, options: Options) -> pa.Schema:
-        kind = _kind(options)
-        return typed_schema(kind) if kind else RECORDS
+        decode = _typed(options)
+        return typed_schema(decode) if decode else RECORDS
 
     def tasks(self) -> Sequence[tuple[Split, ...]]:
         found = segment_files(self.options.files(), self.options.paths(), self._selection)
@@ -51,20 +51,20 @@ class LogReader(Reader):
         return splits(wanted, size)
 
     def read(self, task: tuple[Split, ...]) -> Iterator[pa.RecordBatch]:
-        schema = raw_schema(self.schema) if self._kind else self.schema
+        schema = raw_schema(self.schema) if self._decode else self.schema
         batches = self._batches(task, schema, bounds=self._bounds.narrowed(self.conditions))
-        return typed_batches(batches, self._kind, self.schema) if self._kind else batches
+        return typed_batches(batches, self._decode, self.schema) if self._decode else batches
 
     def _wants(self, file: LogSegment) -> bool:
         """Whether a file can have requested rows."""
-        if self._kind is not None and self._kind.topic not in (None, file.topic):
+        if self._decode is not None and self._decode.kind.topic not in (None, file.topic):
             return False
         return file.topic is None or may_pass(self.conditions, {"topic": file.topic, "partition": file.partition})
 
 
-def _kind(options: Options) -> RecordKind | None:
-    name = options.text("record")
-    return record_kind(name) if name else None
+def _typed(options: Options) -> RecordStructs | None:
+    name, protocol = options.text("record"), options.protocol()
+    return RecordStructs(record_kind(name, protocol), protocol) if name else None
 
 
 def _bounds(options: Options) -> Bounds:

@@ -41,7 +41,7 @@ class TextLogReader(Reader):
         return splits(files, self.split_size(files))
 
     def read(self, task: Split) -> Iterator[pa.RecordBatch]:
-        return self._batches(task, Projection(self.table, self.schema, self.conditions))
+        return self._batches(task, Projection(self.table, self.schema, self.conditions, self.options.protocol()))
 
 
 class RequestLogReader(TextLogReader):

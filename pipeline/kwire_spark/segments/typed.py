@@ -19,11 +19,9 @@ _NEEDED = ("topic", "control", "key", "value", "_corrupt")
 """Columns needed to select and decode records."""
 
 
-def typed_schema(kind: RecordKind) -> pa.Schema:
-    """All columns of the typed table of a kind."""
-    return pa.schema(
-        [*schema_with(RECORDS, ("key", "value"), RecordStructs(kind).fields()), RECORDS.field("_corrupt")]
-    )
+def typed_schema(decode: RecordStructs) -> pa.Schema:
+    """All columns of the typed table of records."""
+    return pa.schema([*schema_with(RECORDS, ("key", "value"), decode.fields()), RECORDS.field("_corrupt")])
 
 
 def raw_schema(asked: pa.Schema) -> pa.Schema:
@@ -31,17 +29,18 @@ def raw_schema(asked: pa.Schema) -> pa.Schema:
     return pa.schema([field for field in RECORDS if field.name in _NEEDED or field.name in asked.names])
 
 
-def typed_batches(batches: Iterable[pa.RecordBatch], kind: RecordKind, asked: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """The records of a kind with the columns ``asked``, and rows for broken input, in order.
+def typed_batches(
+    batches: Iterable[pa.RecordBatch], decode: RecordStructs, asked: pa.Schema
+) -> Iterator[pa.RecordBatch]:
+    """The records that ``decode`` takes with the columns ``asked``, and rows for broken input, in order.
 
     ``batches`` have the columns of :func:`raw_schema`.
     """
-    decode = RecordStructs(kind)
     for batch in batches:
         broken = batch.filter(pc.is_valid(batch.column("_corrupt")))
         if broken.num_rows:
             yield _with_nulls(broken, asked)
-        chosen = batch.filter(_is_of(batch, kind)).drop_columns("_corrupt")
+        chosen = batch.filter(_is_of(batch, decode.kind)).drop_columns("_corrupt")
         for made in decode([chosen]):
             yield _with_nulls(made, asked)
 

@@ -19,6 +19,7 @@
                    records, make up nearly all of it; otherwise ``reason`` says so, and there are no error codes
 ``maxHeld``        limit of the bytes that all connections of a task keep while they wait for the rest of frames or
                    for responses (default: 32m). Beyond it those with most are dropped, and rows say so.
+``protocol``       the generated package that defines the messages (default: kwire_kafka), installed on all workers
 ``pushdown``       ``true`` lets filters of the query reduce the work: see below (default: false)
 =================  ===================================================================================================
 

@@ -21,6 +21,7 @@
 ``secrets``          ``hide`` (default) removes salted passwords and sensitive configurations from metadata records
 ``splitSize``        bytes of a file that one task reads (default: 64m, less for small inputs)
 ``limit``            largest decompressed size of a batch in bytes (default: 100m)
+``protocol``         the generated package that defines records for ``record``, installed on all workers
 ``pushdown``         ``true`` lets filters of the query skip files and batches: see below (default: false)
 ===================  =================================================================================================
 

@@ -14,6 +14,7 @@ import pyarrow as pa
 from kwire.logs import Checkpoint, InternalRecord, decode_record
 from kwire.logs.segment import log_file
 from kwire.policy import LIKE_KAFKA
+from kwire.protocol import MessageRegistry
 from kwire_kafka import PROTOCOL
 from kwire_spark.columns import RECORDS
 from kwire_spark.state.columns import UNDECODABLE
@@ -71,7 +72,10 @@ def snapshot_end(source: str) -> int | None:
 
 
 def replay(
-    batches: Iterable[pa.RecordBatch], new: Callable[[], State], schema: pa.Schema
+    batches: Iterable[pa.RecordBatch],
+    new: Callable[[], State],
+    schema: pa.Schema,
+    protocol: MessageRegistry = PROTOCOL,
 ) -> Iterator[pa.RecordBatch]:
     """The rows of a new state for each partition of a topic.
 
@@ -93,17 +97,19 @@ def replay(
                 last = previous_end - 1
         if row["offset"] > last:
             last = row["offset"]
-            state.add(logged(row))
+            state.add(logged(row, protocol))
     yield from _chunks(state.rows(), schema)
 
 
-def undecodable_records(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def undecodable_records(
+    batches: Iterable[pa.RecordBatch], protocol: MessageRegistry = PROTOCOL
+) -> Iterator[pa.RecordBatch]:
     """The records that a replay skips: a batch of ``UNDECODABLE`` for each batch with such records."""
     for batch in batches:
         undecodable = [
             row | {"kind": record.name, "reason": record.reason}
             for row in rows_of(batch, NEEDED)
-            if (record := logged(row).record).reason is not None
+            if (record := logged(row, protocol).record).reason is not None
         ]
         if undecodable:
             yield pa.RecordBatch.from_pylist(undecodable, UNDECODABLE)
@@ -114,9 +120,9 @@ def rows_of(batch: pa.RecordBatch, columns: Sequence[str] = COLUMNS) -> Iterator
     yield from batch.select(columns).to_pylist()
 
 
-def logged(row: dict[str, Any]) -> Logged:
+def logged(row: dict[str, Any], protocol: MessageRegistry = PROTOCOL) -> Logged:
     """A row of RECORDS, decoded. Never raises; ``record.reason`` says why it cannot be decoded."""
-    record = decode_record(PROTOCOL, row["topic"], row["key"], row["value"], LIKE_KAFKA, control=row["control"])
+    record = decode_record(protocol, row["topic"], row["key"], row["value"], LIKE_KAFKA, control=row["control"])
     return Logged(row["partition"], row["offset"], row["producer_id"], row["transactional"], record)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from kwire_kafka import PROTOCOL
 from kwire_spark.frames.projection import TABLES, ConnectionProjection, Table
 from kwire_spark.rows import Row
 from kwire_spark.spark_types import spark_schema
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.listener import StreamingQueryProgress
     from pyspark.sql.streaming.state import GroupState
 
+    from kwire.protocol import MessageRegistry
+
 ROWS_AT_ONCE = 4096
 
 
@@ -32,6 +35,7 @@ def follow(
     ports: Collection[int] = (),
     late: str = "10 minutes",
     idle_seconds: float = 600,
+    protocol: MessageRegistry = PROTOCOL,
 ) -> DataFrame:
     """The ``columns.FRAMES`` or ``columns.EXCHANGES`` of a stream of ``PACKETS``, with rows for broken input.
 
@@ -39,14 +43,15 @@ def follow(
     disordered within one. ``late`` limits how late packets may arrive compared with those of other connections, such
     as when several hosts deliver captures: Spark drops later packets, and counts them in
     ``numRowsDroppedByWatermark`` of the query's progress. A connection in which nothing happens for ``idle_seconds``
-    by the packets' clock is taken for closed. ``ports`` are the server ports, if known.
+    by the packets' clock is taken for closed. ``ports`` are the server ports, if known. ``protocol`` has
+    the messages, of Kafka by default.
     """
     from pyspark.sql import functions as F
     from pyspark.sql.streaming.state import GroupStateTimeout
 
     full = TABLES[rows]
     schema = pa.schema([full.field(name) for name in columns]) if columns else full
-    job = Follower(ConnectionProjection(rows, schema), frozenset(ports), int(idle_seconds * 1000))
+    job = Follower(ConnectionProjection(rows, schema, protocol=protocol), frozenset(ports), int(idle_seconds * 1000))
     return (
         packets.withColumn("micros", F.unix_micros("time"))
         .withWatermark("time", late)

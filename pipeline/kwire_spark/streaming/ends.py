@@ -8,7 +8,6 @@ from io import BytesIO
 from typing import Any, Self
 
 from kwire.connection import CLIENT
-from kwire_kafka import PROTOCOL
 from kwire_spark.capture import Piece, TcpConnection
 from kwire_spark.capture.packets import Packet
 from kwire_spark.capture.servers import Servers
@@ -90,22 +89,25 @@ class _Pickler(pickle.Pickler):
         self._projection = projection
 
     def persistent_id(self, given: Any) -> str | None:
-        return "projection" if given is self._projection else "protocol" if given is PROTOCOL else None
+        return (
+            "projection" if given is self._projection else "protocol" if given is self._projection.protocol else None
+        )
 
 
 class _Unpickler(pickle.Unpickler):
     def __init__(self, stored: bytes, projection: ConnectionProjection) -> None:
         super().__init__(BytesIO(stored))
         self._projection = projection
+        self._packages = "kwire", "kwire_spark", projection.protocol.package
 
     def persistent_load(self, name: str) -> object:
-        return {"projection": self._projection, "protocol": PROTOCOL}[name]
+        return {"projection": self._projection, "protocol": self._projection.protocol}[name]
 
     def find_class(self, module: str, name: str) -> Any:
         """A class by its own name: whoever can write to the checkpoint must not name functions of other modules."""
         if (module, name) in OTHERS:
             return super().find_class(module, name)
-        if module.partition(".")[0] in ("kwire", "kwire_kafka", "kwire_spark") and "." not in name:
+        if any(f"{module}.".startswith(f"{package}.") for package in self._packages) and "." not in name:
             found = super().find_class(module, name)
             if isinstance(found, type) and found.__module__ == module:
                 return found

@@ -16,6 +16,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from kwire.logs.segment import FILE_NAME
+from kwire_kafka import PROTOCOL
 from kwire_spark.spark_types import spark_schema
 from kwire_spark.state import columns
 from kwire_spark.state.cluster import Acls, Brokers, Configs, Features, Quotas, ScramUsers, Topics
@@ -28,6 +29,7 @@ from kwire_spark.tables.topics import with_topic_names
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from kwire.protocol import MessageRegistry
     from kwire_spark.state.replay import State
 
 OFFSETS_TOPIC = "__consumer_offsets"
@@ -37,7 +39,13 @@ SHARES_TOPIC = "__share_group_state"
 INTERNAL = (OFFSETS_TOPIC, TRANSACTIONS_TOPIC, METADATA_TOPIC, SHARES_TOPIC)
 
 
-def _replayed(topic: str, new: Callable[[], State], schema: pa.Schema, records: DataFrame) -> DataFrame:
+def _replayed(
+    topic: str,
+    new: Callable[[], State],
+    schema: pa.Schema,
+    records: DataFrame,
+    protocol: MessageRegistry = PROTOCOL,
+) -> DataFrame:
     """Each partition in one task, sorted: snapshots first, the newest last of them, then the log by offset."""
     is_snapshot = F.col("source").endswith(".checkpoint")
     end = F.regexp_extract("source", f"(?:{FILE_NAME.pattern})$", 1)  # empty for bootstrap.checkpoint, the oldest
@@ -47,12 +55,18 @@ def _replayed(topic: str, new: Callable[[], State], schema: pa.Schema, records: 
         .repartition("partition")
         .sortWithinPartitions("partition", ~is_snapshot, end, F.when(is_snapshot, F.col("source")), "offset")
     )
-    return ordered.mapInArrow(partial(replay, new=new, schema=schema), spark_schema(schema))
+    return ordered.mapInArrow(partial(replay, new=new, schema=schema, protocol=protocol), spark_schema(schema))
 
 
-def _with_names(topic: str, new: Callable[[], State], schema: pa.Schema, records: DataFrame) -> DataFrame:
-    names = topics(records).select("topic_id", "topic").distinct()
-    return with_topic_names(_replayed(topic, new, schema, records), names)
+def _with_names(
+    topic: str,
+    new: Callable[[], State],
+    schema: pa.Schema,
+    records: DataFrame,
+    protocol: MessageRegistry = PROTOCOL,
+) -> DataFrame:
+    names = topics(records, protocol).select("topic_id", "topic").distinct()
+    return with_topic_names(_replayed(topic, new, schema, records, protocol), names)
 
 
 committed_offsets = partial(_replayed, OFFSETS_TOPIC, CommittedOffsets, columns.COMMITTED)
@@ -83,24 +97,24 @@ quotas = partial(_replayed, METADATA_TOPIC, Quotas, columns.QUOTAS)
 """The quotas of clients, users and addresses."""
 
 
-def coordinated(records: DataFrame) -> DataFrame:
+def coordinated(records: DataFrame, protocol: MessageRegistry = PROTOCOL) -> DataFrame:
     """Committed offsets, groups and members from one replay, as structs ``committed``, ``groups`` and ``members``
     with the columns of these tables. Each row has one of them, the others are null. Names of topics are those of
     ``members``, in all three."""
     schemas = {"committed": columns.COMMITTED, "groups": columns.GROUPS, "members": columns.MEMBERS}
     states: dict[str, Callable[[], State]] = {"committed": CommittedOffsets, "groups": Groups, "members": Members}
     schema = pa.schema([(name, pa.struct(list(fields))) for name, fields in schemas.items()])
-    return _with_names(OFFSETS_TOPIC, partial(Several, states), schema, records)
+    return _with_names(OFFSETS_TOPIC, partial(Several, states), schema, records, protocol)
 
 
-def undecodable(records: DataFrame) -> DataFrame:
+def undecodable(records: DataFrame, protocol: MessageRegistry = PROTOCOL) -> DataFrame:
     """Records of internal topics that cannot be decoded, such as those of a newer release; other tables skip them.
 
     A row for each ``topic``, ``kind`` and ``reason``: the number of ``records``, and ``partition``, ``offset``,
     ``source`` and ``position`` of the first.
     """
     internal = records.where(F.col("topic").isin(*INTERNAL)).select(*NEEDED)
-    failures = internal.mapInArrow(undecodable_records, spark_schema(columns.UNDECODABLE))
+    failures = internal.mapInArrow(partial(undecodable_records, protocol=protocol), spark_schema(columns.UNDECODABLE))
     first = F.min(F.struct("partition", "offset", "source", "position")).alias("first")
     counted = failures.groupBy("topic", "kind", "reason").agg(F.count("*").alias("records"), first)
     return counted.select("topic", "kind", "reason", "records", "first.*")

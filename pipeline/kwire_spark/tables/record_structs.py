@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -21,6 +21,9 @@ from kwire.records import Record, decode_control
 from kwire.records.control import TYPES
 from kwire_kafka import PROTOCOL
 from kwire_spark.tables.structs import NOTHING, Decoded, in_pieces, message_field, structs, with_columns
+
+if TYPE_CHECKING:
+    from kwire.protocol import MessageRegistry
 
 VERSION = pa.field("version", pa.int16(), metadata={"comment": "Version of the value, null if out of range."})
 TYPE = pa.field("type", pa.string(), metadata={"comment": "Type of the control record, such as abort or commit."})
@@ -45,22 +48,22 @@ class RecordKind:
     value: str
 
 
-def record_kind(name: str) -> RecordKind:
+def record_kind(name: str, protocol: MessageRegistry = PROTOCOL) -> RecordKind:
     """The kind of this name; :class:`~kwire.errors.UnknownRecordTypeError` if there is none."""
-    kinds = record_kinds()
+    kinds = record_kinds(protocol)
     if name not in kinds:
         raise UnknownRecordTypeError(name, kinds)
     return kinds[name]
 
 
 @cache
-def record_kinds() -> dict[str, RecordKind]:
+def record_kinds(protocol: MessageRegistry = PROTOCOL) -> dict[str, RecordKind]:
     """All kinds by name."""
     kinds: dict[str, RecordKind] = {}
     for topic, log in TOPICS.items():
-        for number in PROTOCOL.record_types(log):
+        for number in protocol.record_types(log) if log in protocol.logs else ():
             key, value = (
-                None if cls is None else cls.__name__.removeprefix(LEGACY) for cls in PROTOCOL.record(log, number)
+                None if cls is None else cls.__name__.removeprefix(LEGACY) for cls in protocol.record(log, number)
             )
             name = key.removesuffix("Key") if key else str(value)
             start = number.to_bytes(2, "big") if key else bytes([1, number])  # frame version and type [KAFKA-WIRE 41]
@@ -78,12 +81,13 @@ class RecordStructs:
     """Converts keys and values of one kind of record to structs."""
 
     kind: RecordKind
+    protocol: MessageRegistry = PROTOCOL
 
     def fields(self) -> list[pa.Field]:
         """The columns that replace the bytes."""
-        key = [message_field("key", self.kind.key)] if self.kind.key else []
+        key = [message_field(self.protocol, "key", self.kind.key)] if self.kind.key else []
         front = [VERSION] if self.kind.topic else [TYPE, VERSION]
-        return [*front, *key, message_field("value", self.kind.value)]
+        return [*front, *key, message_field(self.protocol, "value", self.kind.value)]
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return in_pieces(batches, self._converted)
@@ -93,10 +97,10 @@ class RecordStructs:
         records = [self._record(*row) if self.kind.topic else self._control(*row) for row in rows]
         columns = {
             "version": pa.array([_int16(record.version) for record in records], pa.int16()),
-            "value": structs(self.kind.value, [record.value for record in records]),
+            "value": structs(self.protocol, self.kind.value, [record.value for record in records]),
         }
         if self.kind.key:
-            columns["key"] = structs(self.kind.key, [record.key for record in records])
+            columns["key"] = structs(self.protocol, self.kind.key, [record.key for record in records])
         if not self.kind.topic:
             columns["type"] = pa.array([record.type for record in records], pa.string())
         reasons = [record.reason for record in records]
@@ -104,23 +108,23 @@ class RecordStructs:
 
     def _record(self, key: bytes | None, value: bytes | None) -> _Record:
         assert self.kind.topic is not None
-        record = decode_record(PROTOCOL, self.kind.topic, key, value, LIKE_KAFKA)
+        record = decode_record(self.protocol, self.kind.topic, key, value, LIKE_KAFKA)
         if record.name is not None and record.name.removeprefix(LEGACY) != self.kind.name:
             return _Record(reason=f"expected a record of kind {self.kind.name}, got {record.name}")
         return _Record(
             record.version,
-            _decoded(self.kind.key, record.key, None),
-            _decoded(self.kind.value, record.value, record.version),
+            _decoded(self.protocol, self.kind.key, record.key, None),
+            _decoded(self.protocol, self.kind.value, record.value, record.version),
             record.reason,
         )
 
     def _control(self, key: bytes | None, value: bytes | None) -> _Record:
-        record = decode_control(PROTOCOL, Record(key, value), LIKE_KAFKA)
+        record = decode_control(self.protocol, Record(key, value), LIKE_KAFKA)
         if record.message is not None and type(record.message).__name__ != self.kind.value:
             reason = f"expected a control record with {self.kind.value}, got {record.name}"
             return _Record(reason=reason, type=record.name)
         version = record.version if record.version >= 0 else None
-        decoded = _decoded(self.kind.value, record.message, version)
+        decoded = _decoded(self.protocol, self.kind.value, record.message, version)
         return _Record(version, NOTHING, decoded, record.reason, record.name)
 
 
@@ -140,11 +144,11 @@ def _int16(version: int | None) -> int | None:
     return version if version is not None and -(2**15) <= version < 2**15 else None
 
 
-def _decoded(name: str | None, message: Message | None, version: int | None) -> Decoded:
+def _decoded(protocol: MessageRegistry, name: str | None, message: Message | None, version: int | None) -> Decoded:
     """The message, converted to the class ``name``: legacy messages have the same fields, or fewer."""
     if message is None or name is None:
         return NOTHING
-    cls: Any = PROTOCOL[name]
+    cls: Any = protocol[name]
     if type(message) is not cls:
         message = cls(**{field.name: getattr(message, field.name) for field in message.FIELDS})
     return message, cls.VALID_VERSIONS.start if version is None else version, None

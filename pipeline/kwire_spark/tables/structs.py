@@ -10,6 +10,8 @@ import gc
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -17,7 +19,10 @@ from kwire.errors import KwireError
 from kwire.message import Message
 from kwire.policy import LIKE_KAFKA
 from kwire_kafka import PROTOCOL
-from kwire_kafka.arrow import ARROW
+
+if TYPE_CHECKING:
+    from kwire.arrow import Columns
+    from kwire.protocol import MessageRegistry
 
 AT_ONCE = 4 << 20
 """Approximate number of bytes to decode at a time: objects need ten times the memory of their bytes."""
@@ -56,26 +61,29 @@ def no_collection() -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class ExchangeStructs:
-    """Converts requests, responses or both (``parts``) of one API to structs."""
+    """Converts requests, responses or both (``parts``) of one API of ``protocol`` to structs."""
 
     api_key: int
     parts: Sequence[str] = ("request", "response")
+    protocol: MessageRegistry = PROTOCOL
 
     def fields(self) -> list[pa.Field]:
         """The columns that replace the bytes."""
-        return [message_field(part, self._message(part).__name__) for part in self.parts]
+        return [message_field(self.protocol, part, self._message(part).__name__) for part in self.parts]
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return in_pieces(batches, self._converted)
 
     def _converted(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         decoded = {part: self._decoded(part, batch) for part in self.parts}
-        columns = {part: structs(self._message(part).__name__, messages) for part, messages in decoded.items()}
+        columns = {
+            part: structs(self.protocol, self._message(part).__name__, messages) for part, messages in decoded.items()
+        }
         reasons = [[reason for _, _, reason in messages] for messages in decoded.values()]
         return with_columns(batch, ("request", "response"), self.fields(), columns, *reasons)
 
     def _message(self, part: str) -> type[Message]:
-        return PROTOCOL.request(self.api_key) if part == "request" else PROTOCOL.response(self.api_key)
+        return self.protocol.request(self.api_key) if part == "request" else self.protocol.response(self.api_key)
 
     def _decoded(self, part: str, batch: pa.RecordBatch) -> list[Decoded]:
         payloads = batch.column(part).to_pylist()
@@ -88,7 +96,7 @@ class ExchangeStructs:
         if payload is None:
             return NOTHING
         try:
-            request = PROTOCOL.decode_request(payload, LIKE_KAFKA)
+            request = self.protocol.decode_request(payload, LIKE_KAFKA)
         except KwireError as error:
             return None, 0, str(error)
         if request.header.api_key != self.api_key:
@@ -99,14 +107,13 @@ class ExchangeStructs:
         if payload is None or version is None:
             return NOTHING
         try:
-            response = PROTOCOL.decode_response(payload, self.api_key, version, LIKE_KAFKA)
+            response = self.protocol.decode_response(payload, self.api_key, version, LIKE_KAFKA)
         except KwireError as error:
             return None, 0, str(error)
         return self._known(response.message, response.version)
 
     def _known(self, message: Message | None, version: int) -> Decoded:
-        known = message is not None
-        return message, version, None if known else f"unknown version {version} of {PROTOCOL.api_name(self.api_key)}"
+        return message, version, None if message is not None else self.protocol.unknown(self.api_key, version)
 
 
 def with_columns(
@@ -133,12 +140,19 @@ def schema_with(schema: pa.Schema, replaced: Sequence[str], fields: Sequence[pa.
     return pa.schema([*kept, *([] if "reason" in schema.names else [REASON]), *fields])
 
 
-def message_field(name: str, message: str) -> pa.Field:
+def message_field(protocol: MessageRegistry, name: str, message: str) -> pa.Field:
     """A column of messages, with the first line of the message's description."""
-    description = (PROTOCOL[message].__doc__ or "").partition("\n")[0]
-    return pa.field(name, ARROW[message].type, metadata={"comment": description})
+    description = (protocol[message].__doc__ or "").partition("\n")[0]
+    return pa.field(name, columns_of(protocol, message).type, metadata={"comment": description})
 
 
-def structs(name: str, decoded: Sequence[Decoded]) -> pa.Array:
+def structs(protocol: MessageRegistry, name: str, decoded: Sequence[Decoded]) -> pa.Array:
     """Messages as a column, null where there is none."""
-    return ARROW[name].array([message for message, _, _ in decoded], [version for _, version, _ in decoded])
+    columns = columns_of(protocol, name)
+    return columns.array([message for message, _, _ in decoded], [version for _, version, _ in decoded])
+
+
+def columns_of(protocol: MessageRegistry, message: str) -> Columns:
+    """The columns of a message, from the module ``arrow`` of its package."""
+    columns: Columns = import_module(f"{protocol.package}.arrow").ARROW[message]
+    return columns

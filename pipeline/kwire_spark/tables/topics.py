@@ -10,12 +10,17 @@ response has it, as Metadata responses do from version 2 on.
 from __future__ import annotations
 
 from functools import reduce
+from typing import TYPE_CHECKING
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DataType, StructType
 
+from kwire_kafka import PROTOCOL
 from kwire_spark.tables.typed import messages, typed_records
+
+if TYPE_CHECKING:
+    from kwire.protocol import MessageRegistry
 
 NO_ID = "AAAAAAAAAAAAAAAAAAAAAA"
 """The id of all zeros, which means that there is no id."""
@@ -23,14 +28,16 @@ NAMES = ("name", "topic", "topic_name")
 """Possible names of the field for the topic's name next to ``topic_id``; if there is none, ``topic`` is added."""
 
 
-def topic_names(*tables: DataFrame) -> DataFrame:
+def topic_names(*tables: DataFrame, protocol: MessageRegistry = PROTOCOL) -> DataFrame:
     """``topic_id``, ``topic`` and ``cluster_id``, a row for each id, from EXCHANGES and RECORDS, any number of each.
 
     Rows with a cluster take precedence.
     """
     if not tables:
         raise ValueError("expected at least one table of exchanges or records")
-    names = reduce(lambda left, right: left.union(right), [part for table in tables for part in _names_in(table)])
+    names = reduce(
+        lambda left, right: left.union(right), [part for table in tables for part in _names_in(table, protocol)]
+    )
     valid = names.where((F.col("topic_id") != NO_ID) & (F.col("topic") != ""))
     return valid.groupBy("topic_id").agg(
         F.min_by("topic", F.isnull("cluster_id")).alias("topic"), F.max("cluster_id").alias("cluster_id")
@@ -54,19 +61,19 @@ def with_topic_names(typed: DataFrame, names: DataFrame) -> DataFrame:
     return typed.crossJoin(F.broadcast(by_id)).withColumns(filled).drop("_names") if filled else typed
 
 
-def _names_in(table: DataFrame) -> list[DataFrame]:
+def _names_in(table: DataFrame, protocol: MessageRegistry) -> list[DataFrame]:
     no_cluster = F.lit(None).cast("string").alias("cluster_id")
     if "response" in table.columns:
         answered = table.where("outcome = 'answered' AND response IS NOT NULL")
         answered = answered.select("api_key", "version", "request", "response")
         return [
-            messages(answered, api, ("response",))
+            messages(answered, api, ("response",), protocol)
             .select(F.explode("response.topics").alias("topic"), cluster)
             .select("topic.topic_id", F.col("topic.name").alias("topic"), "cluster_id")
             for api, cluster in (("Metadata", F.col("response.cluster_id")), ("CreateTopics", no_cluster))
         ]
     if "key" in table.columns:
-        created = typed_records(table.select("topic", "control", "key", "value"), "TopicRecord")
+        created = typed_records(table.select("topic", "control", "key", "value"), "TopicRecord", protocol)
         return [created.select("value.topic_id", F.col("value.name").alias("topic"), no_cluster)]
     raise ValueError(f"expected exchanges with responses, or records, got columns {', '.join(table.columns)}")
 

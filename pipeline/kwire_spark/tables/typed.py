@@ -2,8 +2,8 @@
 
 ``messages(exchanges, "Fetch")`` takes EXCHANGES of captures or request logs; ``typed_records(records,
 "OffsetCommit")`` takes RECORDS of log segments. Both keep all other columns, which pass through the workers: select
-the needed columns first. The structs are those of ``kwire_kafka.arrow``, unions of all versions; a field that the
-version lacks is null. Bytes that cannot be decoded are a null struct, with a ``reason``.
+the needed columns first. The structs are those of ``kwire_kafka.arrow``, or of another ``protocol``, unions of all
+versions; a field that the version lacks is null. Bytes that cannot be decoded are a null struct, with a ``reason``.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import reduce
 from operator import or_
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
@@ -23,10 +24,15 @@ from kwire_spark.spark_types import spark_schema
 from kwire_spark.tables.record_structs import RecordKind, RecordStructs, record_kind
 from kwire_spark.tables.structs import REASON, ExchangeStructs
 
+if TYPE_CHECKING:
+    from kwire.protocol import MessageRegistry
+
 PARTS = ("request", "response")
 
 
-def messages(exchanges: DataFrame, api: str | int, parts: Sequence[str] = PARTS) -> DataFrame:
+def messages(
+    exchanges: DataFrame, api: str | int, parts: Sequence[str] = PARTS, protocol: MessageRegistry = PROTOCOL
+) -> DataFrame:
     """The exchanges of one API, with ``request`` and ``response``, or only one of them (``parts``), as structs.
 
     ``api`` is an API key, or a name such as ``Fetch``, including former names. Needs the columns ``api_key``,
@@ -34,24 +40,24 @@ def messages(exchanges: DataFrame, api: str | int, parts: Sequence[str] = PARTS)
     """
     if not parts or not set(parts) <= set(PARTS):
         raise ValueError(f"expected parts {' and '.join(PARTS)}, got {', '.join(parts) or 'none'}")
-    if isinstance(api, str) and f"{api}Request" not in PROTOCOL:
-        raise UnknownApiError(api, [PROTOCOL.api_name(key) for key in PROTOCOL.api_keys])
-    request = PROTOCOL.request(api) if isinstance(api, int) else PROTOCOL[f"{api}Request"]
+    if isinstance(api, str) and f"{api}Request" not in protocol:
+        raise UnknownApiError(api, [protocol.api_name(key) for key in protocol.api_keys])
+    request = protocol.request(api) if isinstance(api, int) else protocol[f"{api}Request"]
     assert request.API_KEY is not None
-    decode = ExchangeStructs(request.API_KEY, parts)
+    decode = ExchangeStructs(request.API_KEY, parts, protocol)
     of_api = exchanges.where(exchanges["api_key"] == decode.api_key)
     schema = _schema(exchanges, PARTS, decode.fields())
     return of_api.drop(*(part for part in PARTS if part not in parts)).mapInArrow(decode, schema)
 
 
-def typed_records(records: DataFrame, name: str) -> DataFrame:
+def typed_records(records: DataFrame, name: str, protocol: MessageRegistry = PROTOCOL) -> DataFrame:
     """The records of one kind: ``key`` and ``value`` as structs, and ``version``, that of the value.
 
     ``name`` is one of ``kwire_spark.tables.record_structs.record_kinds()``. Needs the columns ``topic``, ``control``,
     ``key`` and ``value``. A tombstone has a null value and no ``reason``. Control records have ``type`` and no key.
     """
-    kind = record_kind(name)
-    decode = RecordStructs(kind)
+    kind = record_kind(name, protocol)
+    decode = RecordStructs(kind, protocol)
     schema = _schema(records, ("key", "value"), decode.fields())
     return records.where(is_of(records, kind)).mapInArrow(decode, schema)
 

@@ -44,7 +44,7 @@ def refusal_batches(
     """The refusals in a split of a server log, as the rows and columns of REFUSALS in ``projection``; see
     :func:`request_batches`."""
     with Lines(split.path, max(split.start - NEAR, 0), longest) as lines:
-        yield from _batches(refusal_rows(lines, split, zone), lines, split, projection, failfast)
+        yield from _batches(refusal_rows(lines, split, zone, projection.protocol), lines, split, projection, failfast)
 
 
 def _request_rows(lines: Lines, split: Split, maker: RequestRows) -> Rows:

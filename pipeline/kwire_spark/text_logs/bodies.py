@@ -9,16 +9,15 @@ from kwire.errors import KwireError
 from kwire.redaction import redacted, redacted_bytes
 from kwire.request_log import RequestLogLine
 from kwire.secrets import SECRETS
-from kwire_kafka import PROTOCOL
-from kwire_spark.frames.context import Columns
+from kwire_spark.frames.context import Columns, api_names
 
 if TYPE_CHECKING:
-    from kwire.protocol import Request, Response
+    from kwire.protocol import MessageRegistry, Request, Response
 
 TEXT = "brokers before 2.8 log request and response as text, without their bytes"
 
 
-def payloads(line: RequestLogLine) -> Columns:
+def payloads(protocol: MessageRegistry, line: RequestLogLine) -> Columns:
     """The frame payloads of request and response, each ``None`` if missing, and the reason if one cannot be built.
 
     Records are missing where the broker left them out of the log.
@@ -26,49 +25,53 @@ def payloads(line: RequestLogLine) -> Columns:
     if line.request_text is not None:
         return {"reason": TEXT}
     key = line.header.api_key
-    api = PROTOCOL.api_name(key) if key in PROTOCOL.api_keys else ""
-    request, wrong = _tried(lambda: _request(line), f"{api}Request")
-    response, other = _tried(lambda: _response(line), f"{api}Response")
-    return {"request": request, "response": response, "reason": wrong or other}
+    api = api_names(protocol).get(key, "")
+    request, wrong = _tried(lambda: _request(protocol, line), f"{api}Request")
+    response, other = _tried(lambda: _response(protocol, line), f"{api}Response")
+    unknown = protocol.unknown(key, line.header.api_version)
+    return {"request": request, "response": response, "reason": unknown or wrong or other}
 
 
-def opened(line: RequestLogLine) -> tuple[Request, Response | None] | None:
+def opened(protocol: MessageRegistry, line: RequestLogLine) -> tuple[Request, Response | None] | None:
     """The request in an Envelope and its response, if any; ``None`` for other lines and if it cannot be decoded."""
     try:
-        return line.enveloped(PROTOCOL)
+        return line.enveloped(protocol)
     except KwireError:
         return None
 
 
-def inner_payloads(request: Request, response: Response | None) -> Columns:
+def inner_payloads(protocol: MessageRegistry, request: Request, response: Response | None) -> Columns:
     """``payloads`` of the content of an Envelope, without a reason; ``None`` for anything that cannot be read."""
-    return {"request": _clean(request), "response": None if response is None else _clean(response)}
+    return {
+        "request": _clean(protocol, request),
+        "response": None if response is None else _clean(protocol, response),
+    }
 
 
-def _clean(half: Request | Response) -> bytes | None:
-    return redacted_bytes(PROTOCOL, half.payload, half.body_offset, half.message, half.version) or None
+def _clean(protocol: MessageRegistry, half: Request | Response) -> bytes | None:
+    return redacted_bytes(protocol, half.payload, half.body_offset, half.message, half.version) or None
 
 
-def _request(line: RequestLogLine) -> bytes | None:
-    message = line.request_message(PROTOCOL, empty_records=True)
+def _request(protocol: MessageRegistry, line: RequestLogLine) -> bytes | None:
+    message = line.request_message(protocol, empty_records=True)
     if message is None:
         return None
     header = line.header
-    return PROTOCOL.encode_request(
-        redacted(PROTOCOL, message),
+    return protocol.encode_request(
+        redacted(protocol, message),
         line.body_version,
         correlation_id=header.correlation_id or 0,
         client_id=header.client_id,
     )
 
 
-def _response(line: RequestLogLine) -> bytes | None:
-    message = line.response_message(PROTOCOL, empty_records=True)
+def _response(protocol: MessageRegistry, line: RequestLogLine) -> bytes | None:
+    message = line.response_message(protocol, empty_records=True)
     if message is None:
         return None
-    asked, _ = opened(line) or (None, None)
-    return PROTOCOL.encode_response(
-        redacted(PROTOCOL, message, asked), line.body_version, correlation_id=line.header.correlation_id or 0
+    asked, _ = opened(protocol, line) or (None, None)
+    return protocol.encode_response(
+        redacted(protocol, message, asked), line.body_version, correlation_id=line.header.correlation_id or 0
     )
 
 

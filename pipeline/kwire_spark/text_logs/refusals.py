@@ -16,13 +16,17 @@ import json
 import re
 from collections.abc import Iterator
 from datetime import tzinfo
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 from kwire.request_log import located, micros
-from kwire_spark.frames.context import API_NAMES, Columns
+from kwire_spark.frames.context import Columns, api_names
 from kwire_spark.rows import LAYOUTS, Row
 from kwire_spark.text_logs.hosts import peers
 from kwire_spark.text_logs.lines import Lines, Split
+
+if TYPE_CHECKING:
+    from kwire.protocol import MessageRegistry
 
 NEAR = 64 << 10
 """The largest distance in bytes between two entries for one refusal: several threads write at the same time."""
@@ -72,14 +76,22 @@ _REASONS = (
 _NUMBER = re.compile(r"-?[0-9]{1,10}")
 
 _LAYOUT = LAYOUTS["refusals"]
-_KEYS = {name.upper(): key for key, name in API_NAMES.items()} | {"ALTERISR": 56, "LISTCLIENTMETRICSRESOURCES": 74}
+
+
+@cache
+def _keys(protocol: MessageRegistry) -> dict[str, int]:
+    """API keys by the names of constants, without underscores, former ones too."""
+    names = {name.upper(): key for key, name in api_names(protocol).items()}
+    return names | {"ALTERISR": 56, "LISTCLIENTMETRICSRESOURCES": 74}
 
 
 _SAME = ("connection", "api_key", "api", "version", "_corrupt")
 """Columns that are equal in two entries for one refusal."""
 
 
-def refusal_rows(lines: Lines, split: Split, zone: tzinfo) -> Iterator[tuple[int, list[Row]]]:
+def refusal_rows(
+    lines: Lines, split: Split, zone: tzinfo, protocol: MessageRegistry
+) -> Iterator[tuple[int, list[Row]]]:
     """The refusals whose entry begins in ``split``, each once, with the size of the entry.
 
     ``lines`` starts ``NEAR`` bytes before the split so that duplicates across the boundary are seen.
@@ -92,7 +104,7 @@ def refusal_rows(lines: Lines, split: Split, zone: tzinfo) -> Iterator[tuple[int
         if not first:
             continue
         text = _entry(line, lines)
-        refusal = _refusal(line, first, text, zone)
+        refusal = _refusal(line, first, text, zone, protocol)
         if refusal is None:
             continue
         key = tuple(refusal.get(column) for column in _SAME)
@@ -137,7 +149,9 @@ def _strings(found: Any, depth: int = 0) -> Iterator[str]:
             yield from _strings(found[name], depth + 1)
 
 
-def _refusal(line: bytes, first: re.Match[bytes], text: str, zone: tzinfo) -> Columns | None:
+def _refusal(
+    line: bytes, first: re.Match[bytes], text: str, zone: tzinfo, protocol: MessageRegistry
+) -> Columns | None:
     """The columns of an entry; ``None`` if it is not about a refusal."""
     found = next((match for reason in _REASONS if (match := reason.search(text))), None)
     if found is None:
@@ -145,7 +159,7 @@ def _refusal(line: bytes, first: re.Match[bytes], text: str, zone: tzinfo) -> Co
         reason = "a request was refused, but the entry ends before the reason"
         return {"_corrupt": reason} if cut else None
     told = found.groupdict()
-    key, api = _api(told.get("key"), told.get("api"))
+    key, api = _api(protocol, told.get("key"), told.get("api"))
     version = told.get("version")
     begin = text.rfind("\n", 0, found.start()) + 1
     said = text[begin : found.end()].strip()
@@ -170,12 +184,12 @@ def _peers(first: re.Match[bytes], told: str | None) -> Columns:
     return peers(connection)
 
 
-def _api(key: str | None, api: str | None) -> tuple[int | None, str | None]:
+def _api(protocol: MessageRegistry, key: str | None, api: str | None) -> tuple[int | None, str | None]:
     """Number and name of an API; brokers write the number, the name, or the name as a constant."""
     if key is None and api is not None and _NUMBER.fullmatch(api):
         key, api = api, None
-    number = int(key) if key is not None else _KEYS.get((api or "").replace("_", "").upper())
-    return number, API_NAMES.get(number, api) if number is not None else api
+    number = int(key) if key is not None else _keys(protocol).get((api or "").replace("_", "").upper())
+    return number, api_names(protocol).get(number, api) if number is not None else api
 
 
 def _time(line: bytes, first: re.Match[bytes], zone: tzinfo) -> int | None:

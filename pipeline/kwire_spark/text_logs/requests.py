@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from kwire.request_log import RequestLogError, RequestLogLine, micros, parse_line
 from kwire_kafka import ApiKey
 from kwire_spark.frames.answers import error_codes, throttle_ms
-from kwire_spark.frames.context import API_NAMES, Columns, RequestContext
+from kwire_spark.frames.context import Columns, RequestContext, api_names
 from kwire_spark.frames.identity import Client
 from kwire_spark.rows import LAYOUTS
 from kwire_spark.text_logs.bodies import inner_payloads, opened, payloads
@@ -75,6 +75,7 @@ class RequestRows:
     def __init__(self, projection: Projection, zone: tzinfo) -> None:
         self._zone = zone
         self._projection = projection
+        self._protocol = projection.protocol
         self._clock = Clock(zone)
         self._shown = bool(projection.columns & {"request", "response", "reason"})
 
@@ -115,7 +116,7 @@ class RequestRows:
             **shared,
             **peers(line.connection, forwarded=bool(line.is_forwarded)),
             api_key=header.api_key,
-            api=API_NAMES.get(header.api_key),
+            api=api_names(self._protocol).get(header.api_key),
             version=header.api_version,
             correlation_id=header.correlation_id,
             client_id=header.client_id,
@@ -127,9 +128,9 @@ class RequestRows:
             throttle_ms=line.response_throttle_ms,
             response_version=line.body_version if answered else None,
             forwarded=bool(line.is_forwarded),
-            **(payloads(line) if self._shown else {}),
+            **(payloads(self._protocol, line) if self._shown else {}),
         )
-        if content := opened(line):
+        if content := opened(self._protocol, line):
             yield self._enveloped(line, shared, *content)
 
     def _enveloped(self, line: RequestLogLine, shared: Columns, request: Request, response: Response | None) -> Row:
@@ -140,7 +141,7 @@ class RequestRows:
         return _LAYOUT.row(
             **shared,
             **peers(line.connection, forwarded=True),
-            **RequestContext(request.header, Client()).columns,
+            **RequestContext(request.header, Client(), self._protocol).columns,
             correlation_id=request.header.correlation_id,
             outcome="unanswered" if response is None else "answered",
             error_codes=codes,
@@ -148,7 +149,7 @@ class RequestRows:
             response_version=None if response is None else response.version,
             forwarded=True,
             reason=None if response else "the response to its Envelope contains none",
-            **(inner_payloads(request, response) if self._shown else {}),
+            **(inner_payloads(self._protocol, request, response) if self._shown else {}),
         )
 
 
