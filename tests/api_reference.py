@@ -27,6 +27,7 @@ from kwire.models import ModelOf
 PUBLIC_MODULES = (
     "kwire",
     "kwire.arrow",
+    "kwire.client",
     "kwire.compression",
     "kwire.connection",
     "kwire.frames",
@@ -117,7 +118,7 @@ def _name(home: ModuleType, name: str, value: Any) -> Name:
     if inspect.isroutine(value):
         return Name(
             full,
-            f"{name}{_signature(value, method=inspect.ismethod(value))}",
+            f"{_async(value)}{name}{_signature(value, method=inspect.ismethod(value))}",
             first_sentence(inspect.getdoc(value) or ""),
         )
     return Name(full, name, first_sentence(_comment(home.__name__, name)))
@@ -133,7 +134,7 @@ def _members(full: str, cls: type) -> Iterator[Name]:
         if isinstance(function, property) or type(function).__name__ == "cached_property":
             yield Name(f"{full}.{name}", f".{name}", first_sentence(inspect.getdoc(function) or ""))
         elif inspect.isfunction(function):
-            signature = f".{name}{_signature(function, method=True)}"
+            signature = f"{_async(function)}.{name}{_signature(function, method=True)}"
             yield Name(f"{full}.{name}", signature, first_sentence(inspect.getdoc(function) or ""))
 
 
@@ -147,10 +148,14 @@ def _constructor(cls: type) -> str:
     return text if len(text) < WIDTH else "(…)"
 
 
+def _async(function: Any) -> str:
+    return "async " if inspect.iscoroutinefunction(function) else ""
+
+
 def _signature(function: Any, *, method: bool) -> str:
     """The signature as it is written, for a method without ``self`` or ``cls``."""
     [node] = ast.parse(textwrap.dedent(inspect.getsource(function))).body
-    assert isinstance(node, ast.FunctionDef)
+    assert isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
     if method and not any(getattr(mark, "id", "") == "staticmethod" for mark in node.decorator_list):
         del (node.args.posonlyargs or node.args.args)[0]
     returns = f" -> {ast.unparse(node.returns)}" if node.returns else ""

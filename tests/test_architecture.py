@@ -36,7 +36,9 @@ RUNTIME_LAYERS = (
     ("logs", "message"),
     ("arrow", "headers", "models"),
     ("protocol", "trace"),
-    ("command", "connection", "releases"),
+    ("connection", "releases"),
+    ("client",),
+    ("command",),
 )
 """Parts of ``kwire`` from left to right: imports point left, those within functions too. ``Message`` is to the right
 of the interpreter and of the JSON form, which it imports when it needs them; they know it by annotation only."""

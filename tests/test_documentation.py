@@ -27,6 +27,7 @@ PRINTED = {
         r"(\d+ g0 t7 \d \d+\n(?s:.*))+",
     ],
     "connections.md": [r"5\n\[\('ApiVersions', 4, 0\.00\d+\)\]\n"],
+    "broker.md": [r"Fetch \(1\): version 9\nFalse\n", ""],
     "json.md": [
         r'\{"topics": \[\{"name": "t"\}\], "allowAutoTopicCreation": true, '
         r'"includeClusterAuthorizedOperations": false, "includeTopicAuthorizedOperations": false\}\n',

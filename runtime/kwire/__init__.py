@@ -1,6 +1,7 @@
 """The runtime of generated codecs: base classes, errors, policies and the registry of messages.
 
-``kwire.connection`` decodes connections or serves their ends, from ``kwire.frames`` and ``kwire.headers``;
+``kwire.connection`` decodes connections or serves their ends, from ``kwire.frames`` and ``kwire.headers``, and
+``kwire.client`` is a client on top of it;
 ``kwire.records`` and ``kwire.compression`` read and build record batches; ``kwire.logs`` and ``kwire.request_log``
 read the files and logs of brokers; ``kwire.trace`` shows bytes as annotated trees.
 """

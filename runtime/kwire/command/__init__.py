@@ -1,4 +1,8 @@
-"""The command line ``kwire``. It needs only the standard library and a generated package."""
+"""The command line ``kwire``. It needs only the standard library and a generated package.
+
+Exit codes: 0 fine; 1 bytes that cannot be decoded; 2 wrong usage; 3 bytes of an API or version newer than known, or a
+broker that does not answer or refuses the login.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +12,20 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from io import TextIOWrapper
 
-from kwire.command import decode, describe
+from kwire.command import broker, call, decode, describe
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; returns the exit code: 0 fine, 1 undecodable bytes, 2 wrong usage, 3 unknown."""
-    parser = argparse.ArgumentParser(prog="kwire", description="Decode the bytes of the Kafka protocol.")
+    """Run the command line; returns the exit code."""
+    parser = argparse.ArgumentParser(
+        prog="kwire", description="Look at the Kafka protocol: bytes, messages, brokers."
+    )
     parser.add_argument("--version", action="version", version=f"kwire {version('kwire')}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     decode.add_to(commands)
     describe.add_to(commands)
+    broker.add_to(commands)
+    call.add_to(commands)
     try:
         options = parser.parse_args(arguments)
         if isinstance(sys.stdout, TextIOWrapper):

@@ -6,20 +6,20 @@ import argparse
 import json
 import sys
 from collections.abc import Callable, Iterator
-from importlib import import_module
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from kwire.command.input_bytes import CODINGS, read_input
+from kwire.command.names import api_key, notes
 from kwire.command.options import add_command, put
-from kwire.errors import DecodeError, UnknownApiError, UnknownNameError
+from kwire.errors import DecodeError, UnknownNameError
 from kwire.policy import LIKE_KAFKA, STRICT, Policy
 from kwire.protocol import TAKE_IN, registry
-from kwire.trace.batches import expand_records, time_text
+from kwire.trace.batches import expand_records
 from kwire.trace.frames import trace_frame, trace_request, trace_response
 from kwire.trace.internal import trace_record
-from kwire.trace.spans import Span, Trace, trace_message
-from kwire.trace.view import Note, as_json, show
+from kwire.trace.spans import Trace, trace_message
+from kwire.trace.view import as_json, show
 
 if TYPE_CHECKING:
     from kwire.command.options import Commands
@@ -94,7 +94,7 @@ def _run(options: argparse.Namespace) -> int:
         options.error(str(problem))
     for trace in traces.values() if options.secrets == "show" else ():
         trace.reveal()
-    note = _notes(protocol, options.protocol)
+    note = notes(protocol, options.protocol)
     if options.format == "json":
         plain = {name: as_json(part, note) for name, part in traces.items()}
         put(json.dumps(plain.get("", plain), indent=1, ensure_ascii=False))
@@ -149,7 +149,7 @@ def _traces(protocol: MessageRegistry, options: argparse.Namespace) -> dict[str,
 
     def trace_payload(payload: bytes) -> Trace:
         if options.response:
-            return trace_response(protocol, payload, _api_key(protocol, options.api_key), options.version, **how)
+            return trace_response(protocol, payload, api_key(protocol, options.api_key), options.version, **how)
         return trace_request(protocol, payload, **how)
 
     data = read_input(options.data, options.coding)
@@ -183,36 +183,3 @@ def _trace_frame(frame: bytes, trace_payload: Callable[[bytes], Trace]) -> Trace
     if len(frame) < 4:
         return Trace(frame, [], DecodeError("a frame has at least 4 bytes", data=frame))
     return trace_frame(frame, trace_payload(frame[4:]))
-
-
-def _api_key(protocol: MessageRegistry, text: str) -> int:
-    """The API key for a number or name, such as `1`, `Fetch` or `fetchresponse`."""
-    if text.lstrip("-").isdigit():
-        return int(text)
-    names = {protocol.api_name(key).lower(): key for key in protocol.api_keys}
-    wanted = text.lower().removesuffix("request").removesuffix("response")
-    if wanted not in names:
-        raise UnknownApiError(text, [protocol.api_name(key) for key in protocol.api_keys])
-    return names[wanted]
-
-
-def _notes(protocol: MessageRegistry, package: str) -> Note:
-    """A function from spans to notes on their values: names of error codes and APIs, times."""
-    try:
-        errors: dict[int, str] = {int(code): code.name for code in import_module(f"{package}.errors").ErrorCode}
-    except (ImportError, AttributeError):
-        errors = {}
-
-    def note(span: Span) -> str:
-        value = span.value
-        if type(value) is not int or span.text:
-            return ""
-        if span.kind == "int16" and span.name.endswith("error_code"):
-            return errors.get(value, "")
-        if span.kind == "int16" and span.name == "api_key" and value in protocol.api_keys:
-            return protocol.api_name(value)
-        if span.kind == "int64" and ("timestamp" in span.name or span.name.endswith("time_ms")):
-            return time_text(value)
-        return ""
-
-    return note

@@ -81,7 +81,7 @@ def _fields(message: type[Message], cls: type[Struct], version: int | None) -> I
             **_of_versions(message, field, version),
             "tag": field.tag if version is None or version in field.tagged else None,
             "ignorable": field.ignorable,
-            "default": _plain(getattr(owner(), field.name)),
+            "default": plain(getattr(owner(), field.name)),
             "former_names": list(field.former_names),
             "description": description(owner, field.name),
         }
@@ -98,7 +98,7 @@ def _of_versions(message: type[Message], field: Field, version: int | None) -> d
     }
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """A default as JSON has it; a struct of defaults is left out."""
     if isinstance(value, Struct):
         return {}

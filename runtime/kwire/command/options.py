@@ -13,11 +13,15 @@ if TYPE_CHECKING:
 
 
 def add_command(
-    commands: Commands, name: str, run: Callable[[argparse.Namespace], int], **texts: Any
+    commands: Commands, name: str, run: Callable[[argparse.Namespace], int], *, formats: bool = True, **texts: Any
 ) -> argparse.ArgumentParser:
-    """The parser of a new command, which has ``--format`` and ``--protocol``; ``texts`` are those of its help."""
+    """The parser of a new command, with ``--protocol`` and, if it has ``formats``, ``--format``; ``texts`` are those
+    of its help."""
     parser = commands.add_parser(name, formatter_class=argparse.RawDescriptionHelpFormatter, **texts)
-    parser.add_argument("--format", choices=("text", "json"), default="text", help="output format (default: text)")
+    if formats:
+        parser.add_argument(
+            "--format", choices=("text", "json"), default="text", help="output format (default: text)"
+        )
     parser.add_argument(
         "--protocol",
         metavar="PACKAGE",

@@ -6,6 +6,7 @@ A generated package has the data, as :class:`Releases` and :class:`Matrix`: ``kw
 
 from __future__ import annotations
 
+from kwire.releases.broker import ApiFit, BrokerAnswer, BrokerFit, Feature, Node
 from kwire.releases.facts import Api, Release, TaggedField, format_range
 from kwire.releases.matrix import Conversion, Matrix, MessageMatrix, VersionFacts
 from kwire.releases.negotiation import Change, Choice, Negotiation
@@ -13,12 +14,17 @@ from kwire.releases.table import Releases
 
 __all__ = [
     "Api",
+    "ApiFit",
+    "BrokerAnswer",
+    "BrokerFit",
     "Change",
     "Choice",
     "Conversion",
+    "Feature",
     "Matrix",
     "MessageMatrix",
     "Negotiation",
+    "Node",
     "Release",
     "Releases",
     "TaggedField",

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 from kwire.errors import UnknownApiError, UnknownReleaseError
 from kwire.protocol import API_VERSIONS
+from kwire.releases.broker import BrokerAnswer, BrokerFit, fit
 from kwire.releases.facts import Api, Release, TaggedField, parse_versions
 from kwire.releases.negotiation import Change, Negotiation, choose
 
@@ -80,9 +82,9 @@ class Releases(Mapping[str, Release]):
     ) -> Negotiation:
         """The version of each API that ``client`` and ``broker`` would use, or the reason why there is none.
 
-        Each side is the name of a release, a :class:`Release`, a decoded ApiVersionsResponse, or a mapping from API
-        keys or names to ranges. ``listener`` leaves out APIs that the broker does not offer there; ``None`` is any
-        listener. ``unstable`` enables unstable versions on both sides.
+        Each side is the name of a release, a :class:`Release`, a :class:`BrokerAnswer`, a decoded
+        ApiVersionsResponse, or a mapping from API keys or names to ranges. ``listener`` leaves out APIs that the
+        broker does not offer there; ``None`` is any listener. ``unstable`` enables unstable versions on both sides.
 
         If a broker is given by its versions and not as a release, only the advertised versions are known. It is
         assumed to accept the versions that releases with the same advertised versions accept [KAFKA-18659].
@@ -109,6 +111,26 @@ class Releases(Mapping[str, Release]):
         both = [Change(old[key], new[key]) for key in old if key in new]
         return [change for change in both if change.before.version != change.after.version]
 
+    def fit(self, broker: BrokerAnswer) -> BrokerFit:
+        """The known releases that are nearest to a broker, and how it differs from the newest of them."""
+        return fit(broker, self._releases, self._name)
+
+    def of(self, broker: BrokerAnswer) -> Release:
+        """A broker as a release, with its address for a name.
+
+        It is assumed to accept what :meth:`negotiate` says, and to deprecate what the nearest release does.
+        """
+        nearest = self._releases[self.fit(broker).releases[-1]].apis
+        apis = self._peer(broker, announced=True)
+        return Release(
+            broker.name,
+            "its answer to ApiVersions",
+            {
+                key: replace(api, deprecated=nearest[key].deprecated) if key in nearest else api
+                for key, api in apis.items()
+            },
+        )
+
     def _peer(self, side: object, *, announced: bool) -> Mapping[int, Api]:
         """The APIs of one side. ``announced``: its ranges are the advertised versions, and it may accept fewer."""
         if isinstance(side, str):
@@ -121,14 +143,16 @@ class Releases(Mapping[str, Release]):
         }
 
     def _ranges(self, side: Any) -> Iterator[tuple[int, range]]:
-        if isinstance(side, Mapping):
+        if isinstance(side, BrokerAnswer):
+            yield from side.apis.items()
+        elif isinstance(side, Mapping):
             for which, versions in side.items():
                 yield self._key(which), parse_versions(versions)
         elif hasattr(side, "api_keys"):
             for api in side.api_keys:
                 yield api.api_key, range(api.min_version, api.max_version + 1)
         else:
-            raise TypeError(f"expected a release, an ApiVersionsResponse or a mapping of ranges, got {side!r}")
+            raise TypeError(f"expected a release, the answer of a broker or a mapping of ranges, got {side!r}")
 
     def _key(self, which: int | str) -> int:
         if isinstance(which, int):

@@ -1,0 +1,31 @@
+"""A small client of one broker, on asyncio: connect, authenticate, call.
+
+::
+
+    security = Security(tls=tls_context(ca="ca.pem"), sasl=Sasl("SCRAM-SHA-512", "alice", "secret"))
+    async with await connect("broker.example", 9093, PROTOCOL, security=security) as client:
+        response = await client.call(MetadataRequest(topics=[]))
+        print(response.expect(MetadataResponse).cluster_id)
+
+It finds no other brokers, renews no sessions and sends one request at a time. It is built on ``kwire.connection``,
+which is there for those who need more.
+"""
+
+from kwire.client.ask import ask
+from kwire.client.client import Client, connect
+from kwire.client.errors import AuthenticationError, BrokerError, SecurityError
+from kwire.client.sasl import Sasl
+from kwire.client.security import Security, read_properties, tls_context
+
+__all__ = [
+    "AuthenticationError",
+    "BrokerError",
+    "Client",
+    "Sasl",
+    "Security",
+    "SecurityError",
+    "ask",
+    "connect",
+    "read_properties",
+    "tls_context",
+]

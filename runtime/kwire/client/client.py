@@ -1,0 +1,223 @@
+"""One connection to one broker, and one request at a time."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Self
+
+from kwire import __version__
+from kwire.client.errors import AuthenticationError, BrokerError, other_protocol, reason
+from kwire.client.security import Security
+from kwire.connection import ClientConnection, ResponseEvent, SaslToken, Undecodable
+from kwire.errors import DecodeError, EncodeError
+
+if TYPE_CHECKING:
+    from kwire.client.sasl import Sasl
+    from kwire.message import Message
+    from kwire.protocol import MessageRegistry
+
+MAX_RESPONSE = 16 << 20
+"""The default limit of a response, in bytes: what a hostile broker can make a client hold is a multiple of it."""
+
+UNSUPPORTED_VERSION, ILLEGAL_SASL_STATE = 35, 34
+_FAILURES = (OSError, UnicodeError, DecodeError)
+_HEAD = b"HEAD / HTTP/1.0\r\n\r\n"
+
+
+async def connect(
+    host: str,
+    port: int,
+    protocol: MessageRegistry,
+    *,
+    security: Security | None = None,
+    client_id: str | None = "kwire",
+    timeout: float = 30.0,
+    max_response: int = MAX_RESPONSE,
+) -> Client:
+    """A connection on which versions are negotiated and the login is done, all within ``timeout`` seconds.
+
+    ``timeout`` is also the limit of each call, and ``max_response`` that of a response in bytes.
+    :class:`BrokerError` says in a sentence why there is no connection, :class:`AuthenticationError` why no login.
+    """
+    security = security or Security()
+    client = Client(host, port, protocol, security, client_id, timeout, max_response)
+    try:
+        async with asyncio.timeout(timeout):
+            client._reader, client._writer = await asyncio.open_connection(host, port, ssl=security.tls)
+            await client._negotiate()
+            if security.sasl is not None:
+                await client._login(security.sasl)
+    except _FAILURES as error:
+        await client.close()
+        why = reason(error, tls=security.tls is not None, seconds=timeout)
+        if isinstance(error, TimeoutError) and not client.versions and await _is_http(host, port):
+            why = other_protocol(b"HTTP/1.1 ")
+        raise BrokerError(f"{client.address}: {why}") from None
+    except BaseException:
+        await client.close()
+        raise
+    return client
+
+
+class Client:
+    """A connection that :func:`connect` made; leaving ``async with`` closes it."""
+
+    def __init__(
+        self,
+        host: str,
+        port: int,
+        protocol: MessageRegistry,
+        security: Security,
+        client_id: str | None,
+        timeout: float,
+        max_response: int,
+    ) -> None:
+        self.address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        self.protocol = protocol
+        self.api_versions: Any = None
+        """The ApiVersionsResponse of the broker."""
+        self._tls = security.tls is not None
+        self._timeout = timeout
+        self._connection = ClientConnection(protocol, client_id=client_id, max_frame=max_response)
+        self._reader: asyncio.StreamReader | None = None
+        self._writer: asyncio.StreamWriter | None = None
+        self._turn = asyncio.Lock()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *problem: object) -> None:
+        await self.close()
+
+    @property
+    def versions(self) -> dict[int, range]:
+        """The versions that the broker offers, by API key."""
+        return self._connection.ranges
+
+    async def close(self) -> None:
+        """Close the connection. Closing twice is no error."""
+        writer, self._writer = self._writer, None
+        if writer is not None:
+            writer.transport.abort()  # nothing is left to send: a broker has answered, or is not trusted to
+            with suppress(OSError):
+                await writer.wait_closed()
+
+    def version(self, request: type[Message]) -> int:
+        """The highest version of a request that both sides support; ``NoCommonVersionError`` if there is none."""
+        return self._connection.version(request)
+
+    async def call(self, request: Message, version: int | None = None) -> ResponseEvent:
+        """Send a request, by default in the newest version that both sides know, and wait for its response.
+
+        :class:`BrokerError` if none comes, after which the connection is closed; ``DecodeError`` if it cannot be
+        decoded; ``EncodeError`` if the request cannot be encoded, or is one without a response.
+        """
+        name = type(request).__name__
+        async with self._turn:
+            waiting = self._connection.in_flight
+            data = self._connection.send(request, version)
+            if self._connection.in_flight == waiting:
+                raise EncodeError("has no response if acks is 0", message_name=name, version=version)
+            answer = await self._exchange(data, name.removesuffix("Request"))
+        if isinstance(answer, Undecodable):
+            raise answer.error or DecodeError(answer.reason, message_name=answer.name, data=answer.data)
+        assert isinstance(answer, ResponseEvent)
+        if answer.message is None:
+            raise BrokerError(f"{self.address}: answers {name} in an unknown version")
+        return answer
+
+    async def _exchange(self, data: bytes, name: str) -> Any:
+        """What answers the request in ``data``."""
+        if self._reader is None or self._writer is None:
+            raise BrokerError(f"{self.address}: the connection is closed")
+        try:
+            async with asyncio.timeout(self._timeout):
+                self._writer.write(data)
+                await self._writer.drain()
+                while received := await self._reader.read(1 << 16):
+                    for answer in self._connection.receive(received):
+                        return answer
+        except _FAILURES as error:
+            await self.close()
+            if self.versions:
+                why = reason(error, tls=False, seconds=self._timeout)
+                raise BrokerError(f"{self.address}: {name}: {why}") from None
+            raise
+        except BaseException:  # cancelled: the response will come when nobody waits for it
+            await self.close()
+            raise
+        await self.close()
+        raise BrokerError(f"{self.address}: closed the connection instead of answering {name}; {self._hint()}")
+
+    def _hint(self) -> str:
+        if self.versions:
+            return "it does so for versions that it does not have, and without the login that it wants"
+        return "a port for TLS does so, and a broker before 0.10" if not self._tls else "a broker before 0.10 does so"
+
+    async def _negotiate(self) -> None:
+        """Exchange ApiVersions, again in an older version if the broker says so [KIP-511, KAFKA-WIRE 6]."""
+        request: Any = self.protocol["ApiVersionsRequest"]
+        asked = request(client_software_name="kwire", client_software_version=__version__)
+        answer: Any = (await self.call(asked, request.VALID_VERSIONS[-1])).message
+        if answer.error_code == UNSUPPORTED_VERSION:
+            self._connection.negotiate(answer)
+            version = self.version(request) if self.versions else 0
+            answer = (await self.call(asked, version)).message
+        if answer.error_code:
+            raise BrokerError(f"{self.address}: answers ApiVersions with error {answer.error_code}")
+        self._connection.negotiate(answer)
+        self.api_versions = answer
+
+    async def _login(self, sasl: Sasl) -> None:
+        """Log in. Tokens travel in SaslAuthenticate requests, or bare if the broker has none [KAFKA-WIRE 9]."""
+        handshake: Any = self.protocol["SaslHandshakeRequest"]
+        bare = self.protocol["SaslAuthenticateRequest"].API_KEY not in self.versions
+        agreed: Any = (await self.call(handshake(mechanism=sasl.mechanism), 0 if bare else None)).message
+        if agreed.error_code == ILLEGAL_SASL_STATE:
+            raise AuthenticationError(f"{self.address}: this port has no login: set security.protocol without SASL_")
+        if agreed.error_code:
+            known = ", ".join(agreed.mechanisms[:20]) or "none"
+            raise AuthenticationError(f"{self.address}: does not know {sasl.mechanism}, its mechanisms are: {known}")
+        conversation = sasl.conversation()
+        try:
+            token = next(conversation)
+            while True:
+                token = conversation.send(await (self._bare(token) if bare else self._authenticate(sasl, token)))
+        except StopIteration:
+            pass
+        except AuthenticationError as error:
+            raise AuthenticationError(f"{self.address}: {error}") from None
+
+    async def _authenticate(self, sasl: Sasl, token: bytes) -> bytes:
+        request: Any = self.protocol["SaslAuthenticateRequest"]
+        answer: Any = (await self.call(request(auth_bytes=token))).message
+        if answer.error_code:
+            said = answer.error_message or f"error {answer.error_code}"
+            who = f"of {sasl.username!r} " if sasl.username else ""
+            raise AuthenticationError(f"refuses the login {who}by {sasl.mechanism}: {said}")
+        found: bytes = answer.auth_bytes
+        return found
+
+    async def _bare(self, token: bytes) -> bytes:
+        try:
+            answer = await self._exchange(self._connection.send_token(token), "the login")
+        except BrokerError:  # brokers of that age give no reason
+            raise AuthenticationError("refuses the login") from None
+        assert isinstance(answer, SaslToken)
+        return answer.data
+
+
+async def _is_http(host: str, port: int) -> bool:
+    """Whether a silent port belongs to an HTTP server, which waits for the end of a line."""
+    with suppress(OSError):
+        async with asyncio.timeout(5):
+            reader, writer = await asyncio.open_connection(host, port)
+            try:
+                writer.write(_HEAD)
+                return bool(other_protocol(await reader.readexactly(9)))
+            except asyncio.IncompleteReadError:
+                return False
+            finally:
+                writer.transport.abort()
+    return False

@@ -1,0 +1,59 @@
+"""Errors of a client, and the reasons why a connection failed, in the terms of who has to correct it."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+
+from kwire.connection.detect import sniff_protocol
+from kwire.errors import DecodeError, KwireError
+
+
+class BrokerError(KwireError):
+    """The broker cannot be reached, does not answer, or does not speak Kafka as asked. The connection is closed."""
+
+
+class AuthenticationError(BrokerError):
+    """The broker refuses the login, or cannot prove that it knows the password."""
+
+
+class SecurityError(KwireError, ValueError):
+    """Settings of TLS or SASL that are wrong, or that this client does not have."""
+
+
+def reason(error: BaseException, *, tls: bool, seconds: float) -> str:
+    """Why a connection failed, without the address. ``tls`` is whether the client spoke TLS."""
+    match error:
+        case DecodeError(message_name="frame"):
+            return other_protocol(error.data) or f"does not speak Kafka: {error.reason}"
+        case DecodeError():
+            return f"does not speak Kafka: {error}"
+        case socket.gaierror():
+            return f"unknown host ({error.strerror})"
+        case UnicodeError():
+            return "not the name of a host"
+        case ssl.SSLCertVerificationError():
+            return f"its certificate is not accepted: {error.verify_message}"
+        case ssl.SSLError() if "ALERT" in (error.reason or ""):
+            return f"refuses the TLS connection: {error.reason}"
+        case ConnectionRefusedError():
+            return "connection refused: nothing listens on this port"
+        case TimeoutError():
+            return f"no answer within {seconds:g} s"
+        case ssl.SSLError() | ConnectionError() if tls:
+            return "does not answer in TLS: is it a port for plain text?"
+        case ConnectionError():
+            return "closed the connection"
+        case OSError():
+            return error.strerror or str(error)
+    return str(error)
+
+
+def other_protocol(data: bytes) -> str:
+    """What to do about a server whose first bytes are ``data``; empty for one that may speak Kafka."""
+    match sniff_protocol(data) if data else None:
+        case "TLS":
+            return "this port speaks TLS: set security.protocol to SSL or SASL_SSL"
+        case "HTTP":
+            return "an HTTP server, not a Kafka broker"
+    return ""

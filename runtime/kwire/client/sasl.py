@@ -1,0 +1,101 @@
+"""SASL as a client sees it: mechanisms as generators of tokens [RFC 4616, 5802, 7628]."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+import secrets
+from base64 import b64decode, b64encode
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kwire.client.errors import AuthenticationError, SecurityError
+
+Conversation = Generator[bytes, bytes, None]
+"""Yields the tokens to send and takes the answers; ends when the server has proved what it must."""
+
+HASHES = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
+MECHANISMS = ("PLAIN", *HASHES, "OAUTHBEARER")
+
+ITERATIONS = range(4096, 1_000_001)
+"""What SCRAM servers may ask for: fewer would give the password away [RFC 7677, 4], more would take seconds."""
+
+_CHALLENGE = re.compile(r"r=([!-+\--~]+),s=([A-Za-z0-9+/=]+),i=([0-9]{1,9})(?:,.*)?")
+_TOKEN = re.compile(r"[-_.~+/=A-Za-z0-9]+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sasl:
+    """How to log in, by one of PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 and OAUTHBEARER.
+
+    OAUTHBEARER takes a ``token``, or a ``token_file`` that is read at each login, and ``extensions`` [KIP-342].
+    ``by_token``: SCRAM with id and hmac of a delegation token for user and password [KIP-48].
+    """
+
+    mechanism: str
+    username: str = ""
+    password: str = field(default="", repr=False)
+    token: str = field(default="", repr=False)
+    token_file: str | Path | None = None
+    extensions: Mapping[str, str] = field(default_factory=dict, repr=False)
+    by_token: bool = False
+
+    def __post_init__(self) -> None:
+        if self.mechanism not in MECHANISMS:
+            raise SecurityError(f"SASL mechanism {self.mechanism!r}: expected one of {', '.join(MECHANISMS)}")
+        if self.mechanism == "OAUTHBEARER":
+            if not (self.token or self.token_file):
+                raise SecurityError("SASL mechanism OAUTHBEARER needs a token, or a file that has it")
+        elif not (self.username and self.password):
+            raise SecurityError(f"SASL mechanism {self.mechanism} needs a user and a password")
+
+    def conversation(self) -> Conversation:
+        """The client's part of a login; :class:`AuthenticationError` for a server that breaks its rules."""
+        if self.mechanism == "PLAIN":
+            return self._plain()
+        return self._oauthbearer() if self.mechanism == "OAUTHBEARER" else self._scram(HASHES[self.mechanism])
+
+    def _plain(self) -> Conversation:
+        yield f"\0{self.username}\0{self.password}".encode()
+
+    def _oauthbearer(self) -> Conversation:
+        token = self.token or _read(self.token_file)
+        if not _TOKEN.fullmatch(token):
+            raise SecurityError("the token of OAUTHBEARER is empty, or has characters that no token has")
+        pairs = {"auth": f"Bearer {token}", **self.extensions}
+        problem = yield "\1".join(["n,,", *(f"{name}={value}" for name, value in pairs.items()), "\1"]).encode()
+        if problem:
+            yield b"\1"  # the server waits for it before it ends the login
+            raise AuthenticationError(f"the broker refuses the token: {problem.decode(errors='replace')}")
+
+    def _scram(self, algorithm: str) -> Conversation:
+        nonce = b64encode(secrets.token_bytes(24)).decode()
+        name = self.username.replace("=", "=3D").replace(",", "=2C")
+        opening = f"n={name},r={nonce}{',tokenauth=true' if self.by_token else ''}"
+        challenge = (yield f"n,,{opening}".encode()).decode(errors="replace")
+        found = _CHALLENGE.fullmatch(challenge)
+        if found is None or not found[1].startswith(nonce) or found[1] == nonce or len(found[2]) % 4:
+            raise AuthenticationError("the broker's challenge is not one of SCRAM")
+        if int(found[3]) not in ITERATIONS:
+            allowed = f"{ITERATIONS[0]} to {ITERATIONS[-1]} are accepted"
+            raise AuthenticationError(f"the broker asks for {found[3]} iterations of SCRAM: {allowed}")
+        salted = hashlib.pbkdf2_hmac(algorithm, self.password.encode(), b64decode(found[2]), int(found[3]))
+        client_key = hmac.digest(salted, b"Client Key", algorithm)
+        bare = f"c=biws,r={found[1]}"
+        signed = f"{opening},{challenge},{bare}".encode()
+        signature = hmac.digest(hashlib.new(algorithm, client_key).digest(), signed, algorithm)
+        proof = bytes(one ^ other for one, other in zip(client_key, signature, strict=True))
+        final = yield f"{bare},p={b64encode(proof).decode()}".encode()
+        server_key = hmac.digest(salted, b"Server Key", algorithm)
+        proved = b"v=" + b64encode(hmac.digest(server_key, signed, algorithm))
+        if not hmac.compare_digest(final.partition(b",")[0], proved):
+            raise AuthenticationError("the broker could not prove that it knows the password")
+
+
+def _read(path: str | Path | None) -> str:
+    try:
+        return Path(path or "").read_text().strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise SecurityError(f"the file of the token cannot be read: {error}") from None

@@ -1,0 +1,166 @@
+"""TLS and SASL of a client: what to use, from Python or from a client's properties file [KIP-651, KIP-684]."""
+
+from __future__ import annotations
+
+import re
+import ssl
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from kwire.client.errors import SecurityError
+from kwire.client.sasl import MECHANISMS, Sasl
+
+PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+_CONVERT = (
+    "only PEM can be read. Convert it: keytool -importkeystore -srckeystore IN.jks -destkeystore store.p12 "
+    "-deststoretype PKCS12, then openssl pkcs12 -in store.p12 -out store.pem"
+)
+_PAIR = re.compile(r"((?:\\.|[^\\=:\s])*)[ \t\f]*[=:]?[ \t\f]*(.*)", re.DOTALL)
+_ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.?)", re.DOTALL)
+_CONTROLS = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
+_OPTION = r"""([\w.-]+)\s*=\s*("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|[^\s;"']+)"""
+_JAAS = re.compile(rf"\s*[\w.$]+\s+\w+((?:\s+{_OPTION})*)\s*;\s*", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Security:
+    """How to connect: plain text unless there is a context for ``tls``, without a login unless there is ``sasl``."""
+
+    tls: ssl.SSLContext | None = None
+    sasl: Sasl | None = None
+
+    @classmethod
+    def from_properties(cls, properties: Mapping[str, str], token_file: str | Path | None = None) -> Security:
+        """The settings of a Java client: ``security.protocol``, ``sasl.*`` and ``ssl.*``, others are ignored.
+
+        ``token_file`` is for OAUTHBEARER, whose tokens a Java client gets by itself. :class:`SecurityError` for
+        settings that this client does not have: other mechanisms, and stores of keys that are not PEM.
+        """
+        protocol = properties.get("security.protocol", "PLAINTEXT").upper()
+        if protocol not in PROTOCOLS:
+            raise SecurityError(f"security.protocol: expected one of {', '.join(PROTOCOLS)}")
+        return cls(
+            tls=_tls(properties) if protocol.endswith("SSL") else None,
+            sasl=_sasl(properties, token_file) if protocol.startswith("SASL") else None,
+        )
+
+
+def read_properties(path: str | Path) -> dict[str, str]:
+    """The settings in a properties file, as Java reads it: in ISO 8859-1, with its escapes and continued lines."""
+    properties, continued = {}, ""
+    for line in [*re.split(r"\r\n|\r|\n", Path(path).read_bytes().decode("latin-1")), ""]:
+        line = continued + line.lstrip(" \t\f")
+        continued = ""
+        if not line or line[0] in "#!":
+            continue
+        if (len(line) - len(line.rstrip("\\"))) % 2:
+            continued = line[:-1]
+            continue
+        pair = _PAIR.fullmatch(line)
+        assert pair is not None  # it matches everything
+        properties[_unescaped(pair[1])] = _unescaped(pair[2])
+    return properties
+
+
+def tls_context(
+    *,
+    ca: str | Path | None = None,
+    ca_text: str | None = None,
+    certificate: str | Path | None = None,
+    key: str | Path | None = None,
+    key_password: str | None = None,
+    check_hostname: bool = True,
+) -> ssl.SSLContext:
+    """A context for TLS 1.2 and newer, from files in PEM.
+
+    ``ca`` or ``ca_text`` replace the certificates that the system trusts. ``certificate`` is for brokers that ask for
+    one: its chain, with the key unless that has a file of its own. :class:`SecurityError` names what cannot be read.
+    """
+    for path in (ca, certificate, key):
+        _check_pem(path)
+    try:
+        context = ssl.create_default_context(cafile=ca, cadata=ca_text)
+        context.check_hostname = check_hostname
+        if certificate is not None:
+            context.load_cert_chain(certificate, key, key_password or "")  # "": or OpenSSL asks the terminal
+    except (OSError, ValueError) as error:  # of which those of ssl are
+        what = f"{key or certificate}: no certificate with its key, or a wrong password of the key"
+        raise SecurityError(what if certificate is not None else f"no certificates in PEM: {error}") from None
+    return context
+
+
+def _check_pem(path: str | Path | None) -> None:
+    if path is not None:
+        try:
+            content = Path(path).read_bytes()
+        except OSError as error:
+            raise SecurityError(f"{path} cannot be read: {error.strerror}") from None
+        if b"-----BEGIN " not in content:
+            raise SecurityError(f"{path}: {_CONVERT}")
+
+
+def _tls(properties: Mapping[str, str]) -> ssl.SSLContext:
+    get = properties.get
+    for store in ("ssl.truststore", "ssl.keystore"):
+        kind = get(f"{store}.type", "PEM").upper()
+        if kind != "PEM":
+            raise SecurityError(f"{store}.type is {kind}: {_CONVERT}")
+    check_hostname = get("ssl.endpoint.identification.algorithm", "https").lower() == "https"
+
+    def context(certificate: str | Path | None) -> ssl.SSLContext:
+        return tls_context(
+            ca=get("ssl.truststore.location"),
+            ca_text=get("ssl.truststore.certificates"),
+            certificate=certificate,
+            key_password=get("ssl.key.password"),
+            check_hostname=check_hostname,
+        )
+
+    if "ssl.keystore.key" not in properties:
+        return context(get("ssl.keystore.location"))
+    with tempfile.TemporaryDirectory() as folder:  # ssl reads keys from files only; the folder is the user's alone
+        file = Path(folder, "key.pem")
+        file.write_text(f"{properties['ssl.keystore.key']}\n{get('ssl.keystore.certificate.chain', '')}\n")
+        try:
+            return context(file)
+        except SecurityError as error:
+            raise SecurityError(str(error).replace(str(file), "ssl.keystore.key")) from None
+
+
+def _sasl(properties: Mapping[str, str], token_file: str | Path | None) -> Sasl:
+    mechanism = properties.get("sasl.mechanism", "GSSAPI")
+    jaas = _jaas(properties.get("sasl.jaas.config", ""))
+    if mechanism == "OAUTHBEARER":
+        url = urlsplit(properties.get("sasl.oauthbearer.token.endpoint.url", ""))
+        token_file = token_file or (unquote(url.path) if url.scheme == "file" else None)
+        if not token_file:
+            raise SecurityError("OAUTHBEARER: tokens are not requested from a server; get one and name its file")
+        prefix = "extension_"
+        extensions = {name.removeprefix(prefix): text for name, text in jaas.items() if name.startswith(prefix)}
+        return Sasl(mechanism=mechanism, token_file=token_file, extensions=extensions)
+    if mechanism in MECHANISMS and not {"username", "password"} <= jaas.keys():
+        raise SecurityError("sasl.jaas.config needs a username and a password")
+    by_token = jaas.get("tokenauth", "").lower() == "true"
+    return Sasl(
+        mechanism=mechanism, username=jaas.get("username", ""), password=jaas.get("password", ""), by_token=by_token
+    )
+
+
+def _jaas(text: str) -> dict[str, str]:
+    """The options of ``sasl.jaas.config``: ``MODULE required name="value" …;``."""
+    found = _JAAS.fullmatch(text)
+    if text and found is None:
+        raise SecurityError('sasl.jaas.config: expected MODULE required name="value" …;')
+    pairs = re.findall(_OPTION, found[1]) if found else []
+    return {name: _unescaped(value[1:-1]) if value[0] in "\"'" else value for name, value in pairs}
+
+
+def _unescaped(text: str) -> str:
+    return _ESCAPE.sub(lambda found: _character(found[1]), text)
+
+
+def _character(escape: str) -> str:
+    return chr(int(escape[1:], 16)) if len(escape) == 5 else _CONTROLS.get(escape, escape)

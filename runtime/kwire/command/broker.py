@@ -1,0 +1,138 @@
+"""``kwire broker``: what a broker accepts, against the known releases."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator, Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from kwire.command.connecting import EXIT_CODES, add_options, talk
+from kwire.command.options import add_command, put
+from kwire.errors import counted, cut, printable
+from kwire.protocol import registry
+
+if TYPE_CHECKING:
+    from kwire.client import Client
+    from kwire.command.options import Commands
+    from kwire.releases import BrokerAnswer, BrokerFit, Feature, Releases
+
+MAX_LINES = 100
+"""The most nodes and features that are printed as text."""
+
+_EPILOG = f"""\
+examples:
+  kwire broker localhost:9092
+  kwire broker broker.example:9093 --config client.properties --format json > broker.json
+  kwire broker broker.example:9093 --ca ca.pem --mechanism SCRAM-SHA-512 --user alice --password-file secret
+{EXIT_CODES}"""
+
+
+def add_to(commands: Commands) -> None:
+    """Declare the command and its options."""
+    parser = add_command(
+        commands,
+        "broker",
+        _run,
+        usage="%(prog)s HOST:PORT [options]",
+        help="ask a broker what it accepts, and compare with the known releases",
+        description="Print the releases that a broker fits, its API versions, features, cluster and nodes.",
+        epilog=_EPILOG,
+    )
+    add_options(parser)
+
+
+def _run(options: argparse.Namespace) -> int:
+    try:
+        protocol, releases = registry(options.protocol), _releases(options.protocol)
+    except (ImportError, ValueError) as problem:
+        options.error(str(problem))
+
+    async def told(client: Client) -> int:
+        from kwire.client import ask
+
+        answer = await ask(client)
+        found = releases.fit(answer)
+        if options.format == "json":
+            put(json.dumps(as_json(answer, found), indent=1, ensure_ascii=False))
+        else:
+            put("\n".join(_text(answer, found)))
+        return 0
+
+    return talk(options, protocol, told)
+
+
+def _releases(package: str) -> Releases:
+    found: Releases = import_module(f"{package}.releases").RELEASES
+    return found
+
+
+def as_json(answer: BrokerAnswer, found: BrokerFit) -> dict[str, Any]:
+    """The answer as JSON, which :meth:`BrokerAnswer.from_json` reads. Versions are ranges as text."""
+    return {
+        "broker": answer.name,
+        "releases": found.releases,
+        "exact": found.exact,
+        "listener": found.listener,
+        "cluster_id": answer.cluster_id,
+        "controller_id": answer.controller_id,
+        "nodes": [node._asdict() for node in answer.nodes],
+        "features": [feature._asdict() for feature in answer.features],
+        "apis": [
+            {
+                "api_key": api.key,
+                "name": api.name,
+                "min_version": api.offered[0] if api.offered else None,
+                "max_version": api.offered[-1] if api.offered else None,
+                **{kind: _ranges(getattr(api, kind)) for kind in ("lacks", "more", "unstable", "refused")},
+            }
+            for api in found.apis
+        ],
+    }
+
+
+def _text(answer: BrokerAnswer, found: BrokerFit) -> Iterator[str]:
+    """The lines of a page. What the broker said is escaped here, so that it cannot begin a line."""
+    releases = f"Kafka {', '.join(found.releases)}" + (f" ({found.listener})" if found.listener else "")
+    yield f"{printable(answer.name)} {'fits' if found.exact else 'fits no known release; the nearest is'} {releases}"
+    yield ""
+    if answer.cluster_id is not None:
+        yield f"cluster     {printable(cut(answer.cluster_id))}, controller {answer.controller_id}"
+    nodes = [
+        f"{node.id} at {node.host}:{node.port}" + (f", rack {node.rack}" if node.rack else "")
+        for node in answer.nodes
+    ]
+    yield from _list("nodes", nodes)
+    yield from _list("features", [_feature(feature) for feature in answer.features])
+    yield ""
+    rows = [("API", "key", "versions", f"against {found.releases[-1]}")]
+    for api in found.apis:
+        notes = [
+            f"{kind} {text}"
+            for kind in ("lacks", "more", "unstable", "refused")
+            if (text := _ranges(getattr(api, kind)))
+        ]
+        rows.append((api.name, str(api.key), _ranges((api.offered,)) or "none", "; ".join(notes)))
+    wide, key, versions, _ = (max(map(len, column)) for column in zip(*rows, strict=True))
+    for row in rows:
+        yield f"{row[0]:<{wide}}  {row[1]:>{key}}  {row[2]:<{versions}}  {row[3]}".rstrip()
+
+
+def _list(title: str, items: Sequence[str]) -> Iterator[str]:
+    for number, item in enumerate(items[:MAX_LINES]):
+        yield f"{'' if number else title:<11} {printable(cut(item, 200))}"
+    if len(items) > MAX_LINES:
+        yield f"{'':<11} and {counted(len(items) - MAX_LINES, 'other')}"
+
+
+def _feature(feature: Feature) -> str:
+    supported = "unsupported" if feature.supported is None else "supported {}-{}".format(*feature.supported)
+    used = "not finalized" if feature.finalized is None else f"at level {feature.finalized[1]}"
+    return f"{feature.name} {used}, {supported}"
+
+
+def _ranges(versions: Sequence[range]) -> str:
+    from kwire.releases import format_range
+
+    return ", ".join(format_range(part) for part in versions if part)

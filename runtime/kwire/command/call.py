@@ -1,0 +1,129 @@
+"""``kwire call``: send a request to a broker, and print the response."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kwire.command.connecting import EXIT_CODES, add_options, talk
+from kwire.command.describe import plain
+from kwire.command.names import api_key, notes
+from kwire.command.options import add_command, put
+from kwire.errors import DecodeError, UnknownNameError, printable
+from kwire.message import Struct
+from kwire.protocol import registry
+from kwire.redaction import redacted
+from kwire.schema import present_fields, struct_class, valid_version
+from kwire.trace.batches import expand_records
+from kwire.trace.frames import trace_response
+from kwire.trace.view import show
+
+if TYPE_CHECKING:
+    from kwire.client import Client
+    from kwire.command.options import Commands
+
+_EPILOG = f"""\
+examples:
+  kwire call localhost:9092 Metadata
+  kwire call localhost:9092 Metadata --version 12 --json '{{"topics": [{{"name": "orders"}}]}}'
+  kwire call localhost:9092 DescribeConfigs --json @request.json --trace
+  vault read … | kwire call localhost:9092 AlterConfigs --json -
+{EXIT_CODES}"""
+
+
+def add_to(commands: Commands) -> None:
+    """Declare the command and its options."""
+    parser = add_command(
+        commands,
+        "call",
+        _run,
+        usage="%(prog)s HOST:PORT API [options]",
+        formats=False,
+        help="send a request to a broker and print the response",
+        description="Send a request in any version, and print the response in Kafka's JSON form or as a tree.",
+        epilog=_EPILOG,
+    )
+    add_options(parser)
+    parser.add_argument("api", help="name or number of the API")
+    parser.add_argument(
+        "--version", type=int, help="version of the request (default: the newest that both sides know)"
+    )
+    parser.add_argument(
+        "--json",
+        metavar="JSON",
+        default="{}",
+        help="the request in Kafka's JSON form, @FILE or - for standard input; fields left out have their defaults",
+    )
+    parser.add_argument("--trace", action="store_true", help="print the response as an annotated tree")
+    parser.add_argument(
+        "--secrets",
+        choices=("hide", "show"),
+        default="hide",
+        help="passwords, keys, tokens, and values that may be such (default: hide)",
+    )
+
+
+def _run(options: argparse.Namespace) -> int:
+    try:
+        protocol = registry(options.protocol)
+        request = protocol.request(api_key(protocol, options.api))
+        if options.version is not None:
+            valid_version(request, options.version)
+        value = json.loads(_input(options.json))
+    except (ImportError, OSError, UnknownNameError, ValueError, RecursionError) as problem:
+        options.error(printable(str(problem)))
+
+    async def called(client: Client) -> int:
+        version = client.version(request) if options.version is None else options.version
+        message = request.from_json(with_defaults(request, value, version), version)
+        try:
+            response = await client.call(message, version)
+        except DecodeError as error:
+            if not options.trace:
+                raise
+            payload, answered = error.data, version
+        else:
+            payload, answered = response.data, response.version
+        if options.trace:
+            return _print_tree(options, payload, message.API_KEY or 0, answered)
+        assert response.message is not None
+        shown = response.message if options.secrets == "show" else redacted(protocol, response.message)
+        put(json.dumps(shown.to_json(answered), indent=1, ensure_ascii=False))
+        return 0
+
+    return talk(options, protocol, called)
+
+
+def _input(text: str) -> str:
+    if text == "-":
+        return sys.stdin.read()
+    return Path(text[1:]).read_text() if text.startswith("@") else text
+
+
+def _print_tree(options: argparse.Namespace, payload: bytes, key: int, version: int) -> int:
+    protocol = registry(options.protocol)
+    found = trace_response(protocol, payload, key, version, expand=expand_records)
+    if options.secrets == "show":
+        found.reveal()
+    put(show(found, notes(protocol, options.protocol))[:-1])
+    return 1 if found.error else 0
+
+
+def with_defaults(cls: type[Struct], value: Any, version: int) -> Any:
+    """``value``, a struct or an array of them in Kafka's JSON form, with the defaults of the fields that it lacks."""
+    if isinstance(value, list):
+        return [with_defaults(cls, item, version) for item in value]
+    if not isinstance(value, dict):
+        return value
+    filled = dict(value)
+    for field in present_fields(cls, version):
+        inner = struct_class(cls, field)
+        name = next((name for name in field.json_names if name in value), None)
+        if name is None and not field.is_tagged:
+            name, filled[field.json_name] = field.json_name, plain(field.default)
+        if name is not None and inner is not None:
+            filled[name] = with_defaults(inner, filled[name], version)
+    return filled

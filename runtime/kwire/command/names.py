@@ -1,0 +1,47 @@
+"""Names of APIs, as users type them, and of the codes in messages, as they are shown."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from kwire.errors import UnknownApiError
+from kwire.trace.batches import time_text
+from kwire.trace.spans import Span
+
+if TYPE_CHECKING:
+    from kwire.protocol import MessageRegistry
+    from kwire.trace.view import Note
+
+
+def api_key(protocol: MessageRegistry, text: str) -> int:
+    """The API key for a number or name, such as `1`, `Fetch` or `fetchresponse`."""
+    if text.lstrip("-").isdigit():
+        return int(text)
+    names = {protocol.api_name(key).lower(): key for key in protocol.api_keys}
+    wanted = text.lower().removesuffix("request").removesuffix("response")
+    if wanted not in names:
+        raise UnknownApiError(text, [protocol.api_name(key) for key in protocol.api_keys])
+    return names[wanted]
+
+
+def notes(protocol: MessageRegistry, package: str) -> Note:
+    """A function from spans to notes on their values: names of error codes and APIs, times."""
+    try:
+        errors: dict[int, str] = {int(code): code.name for code in import_module(f"{package}.errors").ErrorCode}
+    except (ImportError, AttributeError):
+        errors = {}
+
+    def note(span: Span) -> str:
+        value = span.value
+        if type(value) is not int or span.text:
+            return ""
+        if span.kind == "int16" and span.name.endswith("error_code"):
+            return errors.get(value, "")
+        if span.kind == "int16" and span.name == "api_key" and value in protocol.api_keys:
+            return protocol.api_name(value)
+        if span.kind == "int64" and ("timestamp" in span.name or span.name.endswith("time_ms")):
+            return time_text(value)
+        return ""
+
+    return note

@@ -1,0 +1,334 @@
+"""The client with a broker of our own: versions, logins, TLS, and a sentence for each thing that goes wrong."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import socket
+import ssl
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kwire import DecodeError, EncodeError
+from kwire.client import AuthenticationError, BrokerError, Client, Sasl, Security, ask, connect, tls_context
+from kwire.connection import NoCommonVersionError
+from kwire.frames import frame
+from kwire.releases import Feature, Node
+from kwire_kafka import PROTOCOL, ApiVersionsResponse, MetadataRequest, MetadataResponse, ProduceRequest
+from kwire_kafka.api.api_versions import ApiVersion
+from tests.certificates import Certificates
+from tests.runtime.client.loopback import (
+    HOST,
+    MECHANISMS,
+    HttpServer,
+    Loopback,
+    Other,
+    metadata,
+    plain,
+    scram,
+    standard,
+)
+
+METADATA = 3
+NEWEST = PROTOCOL["ApiVersionsRequest"].VALID_VERSIONS[-1]
+
+
+@pytest.fixture(scope="module")
+def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
+    return Certificates(tmp_path_factory.mktemp("certificates"))
+
+
+@pytest.fixture
+def server_context(certificates: Certificates) -> ssl.SSLContext:
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(certificates.server)
+    return context
+
+
+async def metadata_of(client: Client) -> Any:
+    return (await client.call(MetadataRequest(topics=[]))).expect(MetadataResponse)
+
+
+def talk(port: int, what: Callable[[Client], Any] = metadata_of, *, host: str = HOST, **settings: Any) -> Any:
+    """What comes of ``what`` on a connection."""
+
+    async def run() -> Any:
+        async with await connect(host, port, PROTOCOL, **{"timeout": 5.0, **settings}) as client:
+            return await what(client)
+
+    return asyncio.run(run())
+
+
+def refusal(port: int, **settings: Any) -> str:
+    """Why there is no connection, without the address."""
+    with pytest.raises(BrokerError) as caught:
+        talk(port, **settings)
+    return str(caught.value).removeprefix(f"{settings.get('host', HOST)}:{port}: ")
+
+
+def test_a_call_takes_the_newest_version_that_both_sides_know() -> None:
+    with Loopback({"ApiVersions": lambda request: standard(Metadata=(0, 9))}) as broker:
+        assert talk(broker.port).cluster_id == "cluster"
+        assert talk(broker.port, lambda client: client.call(MetadataRequest(), 1)).version == 1
+    asked = [one for one in broker.asked if one[0] != "ApiVersions"]
+    assert asked == [("Metadata", 9), ("Metadata", 1)]
+
+
+@pytest.mark.parametrize(("listed", "second"), [([(18, 0, 2)], 2), ([], 0)], ids=["since 2.4", "before 2.4"])
+def test_trap_06_an_older_broker_is_asked_again(listed: list[tuple[int, int, int]], second: int) -> None:
+    keys = [ApiVersion(api_key=key, min_version=low, max_version=high) for key, low, high in listed]
+
+    def answer(request: Any) -> Any:
+        return standard() if request.version == second else ApiVersionsResponse(error_code=35, api_keys=keys)
+
+    def in_version_0(request: Any) -> bytes:
+        body = answer(request).encode(0 if request.version != second else second)
+        return frame(request.correlation_id.to_bytes(4, "big") + body)
+
+    with Loopback({"ApiVersions": in_version_0}) as broker:
+        assert talk(broker.port).cluster_id == "cluster"
+    assert broker.asked[:2] == [("ApiVersions", NEWEST), ("ApiVersions", second)]
+
+
+def test_calls_at_once_take_turns() -> None:
+    async def many(client: Client) -> Any:
+        return await asyncio.gather(*[client.call(MetadataRequest(), version) for version in (1, 5, 9)])
+
+    with Loopback() as broker:
+        assert [response.version for response in talk(broker.port, many)] == [1, 5, 9]
+
+
+def test_a_call_that_is_given_up_closes_the_connection() -> None:
+    async def given_up(client: Client) -> None:
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.05):
+                await client.call(MetadataRequest())
+        with pytest.raises(BrokerError, match="the connection is closed"):
+            await client.call(MetadataRequest())
+
+    with Loopback({"Metadata": lambda request: b"\0"}) as broker:
+        talk(broker.port, given_up)
+
+
+def test_requests_without_a_response_are_refused_before_they_are_sent() -> None:
+    async def call(client: Client) -> Any:
+        with pytest.raises(EncodeError, match="has no response if acks is 0"):
+            await client.call(ProduceRequest(acks=0))
+        return await metadata_of(client)
+
+    with Loopback() as broker:
+        assert talk(broker.port, call).cluster_id == "cluster"
+    assert "Produce" not in dict(broker.asked)
+
+
+def test_what_a_broker_says_about_itself() -> None:
+    with Loopback() as broker:
+        answer = talk(broker.port, ask)
+    assert (answer.name, answer.cluster_id, answer.controller_id) == (broker.address, "cluster", 1)
+    assert answer.apis[METADATA] == range(13)
+    assert answer.features == (
+        Feature("metadata.version", (1, 21), (21, 21)),
+        Feature("kraft.version", (0, 1), None),
+    )
+    assert answer.nodes == (Node(1, "b1", 9092, "a"),)
+
+
+def test_a_controller_has_no_metadata_and_answers_describe_cluster() -> None:
+    listed = standard()
+    listed.api_keys = [api for api in listed.api_keys if api.api_key != METADATA]
+    with Loopback({"ApiVersions": lambda request: listed}) as broker:
+        answer = talk(broker.port, ask)
+        assert answer.nodes == (Node(3, "c3", 9093, None),)
+        listed.api_keys = [ApiVersion(api_key=18, min_version=0, max_version=4)]
+        answer = talk(broker.port, ask)
+        assert (answer.nodes, answer.cluster_id) == ((), None)
+        with pytest.raises(NoCommonVersionError, match="the server does not offer it"):
+            talk(broker.port)
+
+
+@pytest.mark.parametrize("bare", [False, True], ids=["SaslAuthenticate", "bare tokens"])
+@pytest.mark.parametrize(
+    ("mechanism", "settings"),
+    [
+        ("PLAIN", {"username": "alice", "password": "alice-secret"}),
+        ("SCRAM-SHA-256", {"username": "alice", "password": "alice-secret"}),
+        ("SCRAM-SHA-512", {"username": "o=o,o", "password": "odd"}),
+        ("OAUTHBEARER", {"token": "abc.def"}),
+    ],
+)
+def test_logins(mechanism: str, settings: dict[str, Any], bare: bool) -> None:
+    listed = standard()
+    if bare:
+        listed.api_keys = [api for api in listed.api_keys if api.api_key != 36]
+    with Loopback({"ApiVersions": lambda request: listed}, mechanisms=MECHANISMS, bare=bare) as broker:
+        right = Security(sasl=Sasl(mechanism=mechanism, **settings))
+        assert talk(broker.port, security=right).cluster_id == "cluster"
+        others: dict[str, Any] = dict.fromkeys(settings, "alice")
+        wrong = Security(sasl=Sasl(mechanism=mechanism, **others))
+        with pytest.raises(AuthenticationError, match="refuses the login" if bare else r"(wrong|invalid) \w+$"):
+            talk(broker.port, security=wrong)
+    assert ("SaslHandshake", 0 if bare else 1) in broker.asked
+
+
+@pytest.mark.parametrize(
+    ("conversation", "reason"),
+    [
+        (partial(scram, "sha256", iterations=4095), "4095 iterations of SCRAM: 4096 to 1000000 are accepted"),
+        (partial(scram, "sha256", iterations=1_000_001), "1000001 iterations"),
+        (partial(scram, "sha256", iterations=10**12), "not one of SCRAM"),
+        (partial(scram, "sha256", nonce="another"), "not one of SCRAM"),
+        (partial(scram, "sha256", proves=False), "could not prove that it knows the password"),
+        (lambda: iter([b"", b"\xff\0"]), "not one of SCRAM"),
+        (lambda: iter([b"", b"r=,s=,i="]), "not one of SCRAM"),
+    ],
+)
+def test_a_server_that_breaks_the_rules_of_scram_is_not_trusted(conversation: Any, reason: str) -> None:
+    def started() -> Any:
+        made = conversation()
+        return made if hasattr(made, "send") else (item for item in made)
+
+    sasl = Sasl(mechanism="SCRAM-SHA-256", username="alice", password="alice-secret")
+    with Loopback(mechanisms={"SCRAM-SHA-256": started}) as broker, pytest.raises(AuthenticationError, match=reason):
+        talk(broker.port, security=Security(sasl=sasl))
+
+
+def test_logins_that_cannot_be() -> None:
+    scram_user = Security(sasl=Sasl(mechanism="SCRAM-SHA-512", username="alice", password="x"))
+    with Loopback(mechanisms={"PLAIN": plain}) as broker:
+        assert refusal(broker.port, security=scram_user) == "does not know SCRAM-SHA-512, its mechanisms are: PLAIN"
+        assert refusal(broker.port).startswith("closed the connection instead of answering Metadata; it does so for")
+    no_sasl = {"SaslHandshake": lambda request: PROTOCOL["SaslHandshakeResponse"](error_code=34)}  # type: ignore[call-arg]
+    with Loopback(no_sasl) as broker:
+        assert refusal(broker.port, security=scram_user).startswith("this port has no login")
+
+
+def test_tls(server_context: ssl.SSLContext, certificates: Certificates) -> None:
+    trusting = Security(tls=tls_context(ca=certificates.ca))
+    with Loopback(context=server_context) as broker:
+        assert talk(broker.port, security=trusting).cluster_id == "cluster"
+        untrusting = Security(tls=tls_context())
+        assert refusal(broker.port, security=untrusting).startswith("its certificate is not accepted: ")
+        other_name = refusal(broker.port, security=trusting, host="localhost")
+        assert "Hostname mismatch" in other_name or "connection refused" in other_name  # localhost may be ::1 alone
+        lenient = Security(tls=tls_context(ca=certificates.ca, check_hostname=False))
+        assert talk(broker.port, security=lenient).cluster_id == "cluster"
+        in_plain_text = refusal(broker.port)
+        assert in_plain_text.startswith(("this port speaks TLS: set security.protocol", "closed the connection"))
+    with Loopback() as broker:
+        assert refusal(broker.port, security=trusting).startswith("does not answer in TLS")
+
+
+def test_a_certificate_of_the_client(server_context: ssl.SSLContext, certificates: Certificates) -> None:
+    server_context.verify_mode = ssl.CERT_REQUIRED
+    server_context.load_verify_locations(certificates.ca)
+    with Loopback(context=server_context) as broker:
+        known = Security(tls=tls_context(ca=certificates.ca, certificate=certificates.client))
+        assert talk(broker.port, security=known).cluster_id == "cluster"
+        unknown = refusal(broker.port, security=Security(tls=tls_context(ca=certificates.ca)))
+        assert unknown.startswith(("refuses the TLS connection: ", "does not answer in TLS"))
+
+
+def test_no_broker_at_all() -> None:
+    with socket.create_server((HOST, 0)) as listener:
+        free = listener.getsockname()[1]
+    assert refusal(free) == "connection refused: nothing listens on this port"
+    assert refusal(free, host="nowhere.invalid").startswith("unknown host (")
+    assert refusal(free, host="a..b") == "not the name of a host"
+
+
+@pytest.mark.parametrize(
+    ("server", "reason"),
+    [
+        (Other(b"HTTP/1.1 400 Bad Request\r\n\r\n"), "an HTTP server, not a Kafka broker"),
+        (HttpServer(), "an HTTP server, not a Kafka broker"),
+        (Other(b"\x15\x03\x03\0\x02\x02\x50"), "this port speaks TLS: set security.protocol to SSL or SASL_SSL"),
+        (Other(b"220 mail.example ESMTP\r\n"), "does not speak Kafka: a frame of 842149920 bytes, .*"),
+        (Other(b"\xff" * 4), "does not speak Kafka: a frame of -1 bytes, .*"),
+        (Other(frame(b"abc")), "does not speak Kafka: .* a response of 3 bytes has no correlation id"),
+        (Other(frame(b"abcd")), "does not speak Kafka: .* expected the response to 0, got one to 1633837924"),
+        (Other(frame(bytes(5))), "does not speak Kafka: ApiVersionsResponse v.*"),
+        (
+            Other(frame(bytes(4) + b"\0\x2a" + bytes(20))),
+            "does not speak Kafka: .*|answers ApiVersions with error 42",
+        ),
+        (
+            Other((17 << 20).to_bytes(4, "big")),
+            "does not speak Kafka: a frame of 17825792 bytes, the limit is 16777216",
+        ),
+        (Other(b""), "closed the connection instead of answering ApiVersions; a port for TLS does so.*"),
+        (Other(b"\0\0\0\x05ab"), "closed the connection instead of answering ApiVersions; .*"),
+        (Other(None), "no answer within 0.3 s"),
+    ],
+)
+def test_what_is_not_kafka_is_named_in_a_sentence(server: Loopback, reason: str) -> None:
+    with server as broker:
+        silent = isinstance(server, HttpServer) or "no answer" in reason
+        assert re.fullmatch(reason, refusal(broker.port, timeout=0.3 if silent else 5.0))
+
+
+@pytest.mark.parametrize(
+    ("answer", "error", "reason"),
+    [
+        (lambda request: None, BrokerError, "closed the connection instead of answering Metadata"),
+        (lambda request: b"\0", BrokerError, "Metadata: no answer within 1 s"),
+        (lambda request: b"\x7f\0\0\0", BrokerError, "Metadata: does not speak Kafka: a frame of 2130706432 bytes"),
+        (lambda request: frame(request.data[4:8] + b"\0"), DecodeError, "MetadataResponse v12"),
+        (
+            lambda request: frame(bytes(4)),
+            BrokerError,
+            "Metadata: does not speak Kafka: .* expected the response to 1",
+        ),
+    ],
+)
+def test_a_bad_answer_to_a_call(answer: Any, error: type[Exception], reason: str) -> None:
+    with Loopback({"Metadata": answer}) as broker, pytest.raises(error, match=reason):
+        talk(broker.port, timeout=1.0)
+
+
+def test_a_limit_of_responses() -> None:
+    def large(request: Any) -> Any:
+        response: Any = metadata(request)
+        response.cluster_id = "x" * 10_000
+        return response
+
+    with Loopback({"Metadata": large}) as broker:
+        assert len(talk(broker.port).cluster_id) == 10_000
+        with pytest.raises(BrokerError, match="the limit is 9000"):
+            talk(broker.port, max_response=9000)
+
+
+def test_the_example_in_the_documentation(capsys: pytest.CaptureFixture[str]) -> None:
+    page = (Path(__file__).parents[3] / "docs" / "broker.md").read_text()
+    names: dict[str, Any] = {}
+    exec(re.findall(r"```python\n(.*?)```", page, re.DOTALL)[1], names)
+    with Loopback() as broker:
+        asyncio.run(names["main"](HOST, broker.port))
+    assert capsys.readouterr().out == "cluster range(0, 13)\n"
+
+
+def test_secrets_are_not_shown() -> None:
+    sasl = Sasl(mechanism="PLAIN", username="alice", password="hidden", extensions={"x": "hidden"})
+    assert "alice" in repr(sasl)
+    assert "hidden" not in repr(Security(sasl=sasl))
+    assert "hidden" not in repr(Sasl(mechanism="OAUTHBEARER", token="hidden"))
+
+
+def test_a_token_is_read_at_each_login(tmp_path: Path) -> None:
+    file = tmp_path / "token"
+    security = Security(sasl=Sasl(mechanism="OAUTHBEARER", token_file=file))
+    with Loopback(mechanisms=MECHANISMS) as broker:
+        file.write_text("abc.def\n")
+        assert talk(broker.port, security=security).cluster_id == "cluster"
+        file.write_text("old")
+        assert refusal(broker.port, security=security).endswith("invalid token")
+        for text in ("", "two words", "a\1b"):
+            file.write_text(text)
+            with pytest.raises(ValueError, match="the token of OAUTHBEARER is empty, or has characters"):
+                talk(broker.port, security=security)
+        file.unlink()
+        with pytest.raises(ValueError, match="the file of the token cannot be read"):
+            talk(broker.port, security=security)

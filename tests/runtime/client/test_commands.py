@@ -1,0 +1,292 @@
+"""``kwire broker`` and ``kwire call`` with a broker of our own: what they print, and their exit codes."""
+
+from __future__ import annotations
+
+import json
+import re
+import socket
+import ssl
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kwire.command import main
+from kwire.command.connecting import address
+from kwire.frames import frame
+from kwire.releases import BrokerAnswer
+from kwire_kafka import CreateDelegationTokenResponse, CreateTopicsRequest, CreateTopicsResponse, MetadataResponse
+from kwire_kafka.api.api_versions import FinalizedFeatureKey, SupportedFeatureKey
+from kwire_kafka.api.metadata import MetadataResponseBroker
+from tests.certificates import Certificates
+from tests.runtime.client.loopback import HOST, MECHANISMS, USERS, HttpServer, Loopback, Other, standard
+
+DESCRIBE_GROUPS = 15
+ESCAPE = "\x1b]0;owned\x07\u202e\n\r\u2028"
+
+
+class Result:
+    def __init__(self, code: int, out: str, err: str) -> None:
+        self.code, self.out, self.err = code, out, err
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
+    for name in ("KWIRE_PASSWORD", "KWIRE_TOKEN", "KWIRE_KEY_PASSWORD"):
+        monkeypatch.delenv(name, raising=False)
+
+    def call(*arguments: object) -> Result:
+        try:
+            code = main([str(argument) for argument in arguments])
+        except SystemExit as stopped:
+            code = int(stopped.code or 0)
+        return Result(code, *capsys.readouterr())
+
+    return call
+
+
+def test_what_a_broker_accepts(run: Any) -> None:
+    listed = standard("4.0.1", Fetch=(4, 20), Metadata=(0, 5))
+    listed.api_keys = [api for api in listed.api_keys if api.api_key != DESCRIBE_GROUPS]
+    with Loopback({"ApiVersions": lambda request: listed}) as broker:
+        result = run("broker", broker.address)
+    assert (result.code, result.err) == (0, "")
+    first, *lines = result.out.splitlines()
+    assert re.fullmatch(
+        rf"{broker.address} fits no known release; the nearest is Kafka .*4\.0\.1.* \(broker\)", first
+    )
+    assert lines[:6] == [
+        "",
+        "cluster     cluster, controller 1",
+        "nodes       1 at b1:9092, rack a",
+        "features    metadata.version at level 21, supported 1-21",
+        "            kraft.version not finalized, supported 0-1",
+        "",
+    ]
+    assert lines[6].startswith("API                           key  versions  against 4.0.")
+    assert [line for line in lines[7:] if re.search("refused|more|lacks|unstable", line)] == [
+        "Produce                         0  0-12      refused 0-2",
+        "Fetch                           1  4-20      more 18-20",
+        "Metadata                        3  0-5       lacks 6-13",
+        "DescribeGroups                 15  none      lacks 0-6",
+    ]
+    assert "ApiVersions                    18  0-4" in lines
+
+
+def test_a_broker_that_fits(run: Any) -> None:
+    with Loopback() as broker:
+        result = run("broker", broker.address)
+    assert re.match(rf"{broker.address} fits Kafka .*3\.9\.1.* \(broker\)\n", result.out)
+
+
+def test_the_answer_as_json_can_be_read_again(run: Any) -> None:
+    with Loopback() as broker:
+        result = run("broker", broker.address, "--format", "json")
+    found = json.loads(result.out)
+    answer = BrokerAnswer.from_json(found)
+    assert (answer.name, answer.apis[0]) == (broker.address, range(12))
+    assert (found["exact"], found["listener"]) == (True, "broker")
+    assert "3.9.1" in found["releases"]
+    assert found["nodes"] == [{"id": 1, "host": "b1", "port": 9092, "rack": "a"}]
+
+
+def test_no_text_of_the_broker_is_a_command_to_the_terminal(run: Any) -> None:
+    hostile = standard()
+    hostile.supported_features = [SupportedFeatureKey(name=f"f{n}{ESCAPE}") for n in range(150)]
+    hostile.finalized_features = [FinalizedFeatureKey(name=ESCAPE)]
+    node = MetadataResponseBroker(node_id=1, host=ESCAPE + "x" * 30_000, port=1, rack=ESCAPE)
+    answers = {
+        "ApiVersions": lambda request: hostile,
+        "Metadata": lambda request: MetadataResponse(brokers=[node], cluster_id=ESCAPE * 20),
+    }
+    with Loopback(answers) as broker:
+        for arguments in (
+            ("broker",),
+            ("broker", "--format", "json"),
+            ("call", "Metadata"),
+            ("call", "3", "--trace"),
+        ):
+            result = run(arguments[0], broker.address, *arguments[1:])
+            assert result.code == 0
+            assert all(c == "\n" or c.isprintable() for c in result.out)
+    assert max(map(len, run_lines(run, answers))) < 1500
+
+
+def run_lines(run: Any, answers: Any) -> list[str]:
+    with Loopback(answers) as broker:
+        lines: list[str] = run("broker", broker.address).out.splitlines()
+    assert "            and 51 others" in lines
+    return lines
+
+
+def test_no_error_of_the_broker_is_a_command_to_the_terminal(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KWIRE_TOKEN", "other")
+    with Loopback(mechanisms={ESCAPE: MECHANISMS["PLAIN"]}) as broker:
+        result = run("broker", broker.address, "--mechanism", "OAUTHBEARER")
+    assert result.code == 3
+    assert result.err.count("\n") == 1
+    assert result.err.rstrip("\n").isprintable()
+
+
+def test_a_response_as_json(run: Any) -> None:
+    with Loopback() as broker:
+        newest = run("call", broker.address, "metadata")
+        old = run("call", broker.address, "3", "--version", 1, "--json", '{"topics": [{"name": "t"}]}')
+    assert (newest.code, old.code) == (0, 0)
+    assert json.loads(newest.out)["clusterId"] == "cluster"
+    assert json.loads(old.out) == {
+        "brokers": [{"nodeId": 1, "host": "b1", "port": 9092, "rack": "a"}],
+        "controllerId": 1,
+        "topics": [],
+    }
+    assert broker.asked[1::2] == [("Metadata", 12), ("Metadata", 1)]
+
+
+def test_a_response_as_a_tree(run: Any) -> None:
+    with Loopback() as broker:
+        result = run("call", broker.address, "Metadata", "--version", 12, "--trace")
+    assert result.code == 0
+    assert re.search(r'^ +\d+ .* cluster_id +compact string +"cluster"$', result.out, re.MULTILINE)
+
+
+def test_what_is_left_out_of_a_request_has_its_default(run: Any, tmp_path: Path) -> None:
+    file = tmp_path / "request.json"
+    file.write_text('{"topics": [{"name": "t", "configs": [{"name": "a"}]}], "validateOnly": true}')
+    asked: list[Any] = []
+
+    def create(request: Any) -> Any:
+        asked.append(request.message)
+        return CreateTopicsResponse()
+
+    with Loopback({"CreateTopics": create}) as broker:
+        assert run("call", broker.address, "CreateTopics", "--json", f"@{file}").code == 0
+    (topic,) = asked[0].topics
+    assert (topic.name, topic.num_partitions, topic.configs[0].name) == ("t", 0, "a")
+    assert asked == [CreateTopicsRequest(topics=[topic], validate_only=True)]
+
+
+def test_secrets_are_hidden_unless_they_are_asked_for(run: Any) -> None:
+    answers = {"CreateDelegationToken": lambda request: CreateDelegationTokenResponse(token_id="id", hmac=b"hmac!")}
+    with Loopback(answers) as broker:
+        call = ("call", broker.address, "CreateDelegationToken", "--version", 2)
+        assert json.loads(run(*call).out)["hmac"] == ""
+        assert json.loads(run(*call, "--secrets", "show").out)["hmac"] == "aG1hYyE="
+        assert b"hmac!".hex() not in run(*call, "--trace").out
+        assert b"hmac!".hex() in run(*call, "--trace", "--secrets", "show").out
+
+
+@pytest.mark.parametrize("trace", [(), ("--trace",)], ids=["json", "tree"])
+def test_a_response_that_cannot_be_decoded(run: Any, trace: tuple[str, ...]) -> None:
+    with Loopback({"Metadata": lambda request: frame(request.data[4:8] + b"\0" * 5 + b"\x7f")}) as broker:
+        result = run("call", broker.address, "Metadata", *trace)
+    assert result.code == 1
+    assert ("^^" in result.out) if trace else (result.err.count("\n") == 1 and "MetadataResponse v12" in result.err)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (("Metdata",), "did you mean Metadata"),
+        (("Metadata", "--version", "99"), "unknown version 99 of MetadataRequest, valid versions are 0 to"),
+        (("Metadata", "--json", "{"), "Expecting property name"),
+        (("Metadata", "--json", "[" * 100_000), "recursion"),
+        (("Metadata", "--json", "[]"), "expected an object"),
+        (("Metadata", "--json", '{"x": 1}'), "unknown field 'x'"),
+        (("Metadata", "--json", "@/no/file"), "No such file"),
+        (("Produce", "--version", "3"), "has no response if acks is 0"),
+        (("Metadata", "--timeout", "nan"), "invalid seconds value"),
+        (("Metadata", "--max-response", "301"), "invalid mebibytes value"),
+        (("Metadata", "--config", "/no/file"), "No such file"),
+        (("Metadata", "--user", "alice"), "a login needs --mechanism"),
+        (("Metadata", "--mechanism", "GSSAPI"), "expected one of PLAIN, SCRAM"),
+        (("Metadata", "--mechanism", "PLAIN", "--user", "alice"), "the password: name a file with --password-file"),
+        (("Metadata", "--mechanism", "PLAIN", "--password-file", "/no"), "needs a user and a password"),
+        (("Metadata", "--mechanism", "OAUTHBEARER"), "needs a token"),
+        (("Metadata", "--ca", "/no/ca.pem"), "/no/ca.pem cannot be read"),
+        (("Metadata", "--protocol", "json"), "json is not a generated package"),
+    ],
+)
+def test_wrong_usage(run: Any, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], reason: str) -> None:
+    monkeypatch.setattr("sys.stdin", open("/dev/null"))  # noqa: PTH123, SIM115 - not a terminal
+    with Loopback() as broker:
+        result = run("call", broker.address, *arguments)
+    assert result.code == 2
+    usage, error = result.err.strip().splitlines()
+    assert usage == "usage: kwire call HOST:PORT API [options]"
+    assert reason in error
+
+
+def test_logins_by_options(run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    secret, wrong = tmp_path / "password", tmp_path / "wrong"
+    secret.write_text(f"{USERS['alice']}\n")
+    wrong.write_text("wrong")
+    token = tmp_path / "token"
+    token.write_text("abc.def")
+    config = tmp_path / "client.properties"
+    config.write_text(
+        "security.protocol=SASL_PLAINTEXT\nsasl.mechanism=PLAIN\n"
+        "sasl.jaas.config=x.PlainLoginModule required username=alice password=alice-secret;\n"
+    )
+    with Loopback(mechanisms=MECHANISMS) as broker:
+        user = ("broker", broker.address, "--mechanism", "SCRAM-SHA-256", "--user", "alice")
+        assert run(*user, "--password-file", secret).code == 0
+        assert run("broker", broker.address, "--mechanism", "OAUTHBEARER", "--token-file", token).code == 0
+        assert run("broker", broker.address, "--config", config).code == 0
+        refused = run(*user, "--password-file", wrong)
+        monkeypatch.setenv("KWIRE_PASSWORD", USERS["alice"])
+        assert run(*user).code == 0
+    assert (refused.code, refused.out) == (3, "")
+    refusal = f"kwire: {broker.address}: refuses the login of 'alice' by SCRAM-SHA-256: invalid credentials\n"
+    assert refused.err == refusal
+
+
+def test_tls_by_options(run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = Certificates(tmp_path)
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=made.ca)
+    context.load_cert_chain(made.server)
+    context.verify_mode = ssl.CERT_REQUIRED
+    monkeypatch.setenv("KWIRE_KEY_PASSWORD", "key-secret")
+    config = tmp_path / "client.properties"
+    config.write_text(
+        f"security.protocol=SSL\nssl.truststore.location={made.ca}\nssl.keystore.location={made.client}"
+    )
+    with Loopback(context=context) as broker:
+        known = ("--ca", made.ca, "--cert", made.client, "--key", made.encrypted_key)
+        monkeypatch.setenv("KWIRE_KEY_PASSWORD", "key-secret")
+        assert run("broker", broker.address, *known).code == 0
+        assert run("broker", broker.address, "--config", config).code == 0
+        untrusted = run("broker", broker.address, "--tls")
+    assert (untrusted.code, untrusted.err.count("\n")) == (3, 1)
+
+
+def test_what_goes_wrong_is_one_line_and_exit_code_3(run: Any) -> None:
+    with socket.create_server((HOST, 0)) as listener:
+        closed = listener.getsockname()[1]
+    results = [run("broker", f"{HOST}:{closed}"), run("call", "nowhere.invalid:9092", "Metadata")]
+    for server in (HttpServer(), Other(b"HTTP/1.1 400\r\n"), Other(b"\x15\x03\x03\0\x02\x02\x50"), Other(b"")):
+        with server as other:
+            results.append(run("broker", other.address, "--timeout", "0.5"))
+    with Loopback() as plain:
+        results.append(run("broker", plain.address, "--tls"))
+        results.append(run("call", plain.address, "91"))  # an API that it does not have
+    with Loopback(mechanisms=MECHANISMS) as wants_login:
+        results.append(run("broker", wants_login.address))
+    for result in results:
+        assert (result.code, result.out) == (3, "")
+        assert result.err.startswith("kwire: ")
+        assert result.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [("b", ("b", 9092)), ("b.example:1", ("b.example", 1)), ("[::1]:9093", ("::1", 9093)), ("[::1]", ("::1", 9092))],
+)
+def test_addresses(text: str, found: tuple[str, int]) -> None:
+    assert address(text) == found
+
+
+@pytest.mark.parametrize("text", ["", ":9092", "b:", "b:0", "b:65536", "b:x", "::1", "a:1,b:2"])
+def test_no_addresses(text: str) -> None:
+    with pytest.raises(ValueError, match="expected HOST:PORT"):
+        address(text)
