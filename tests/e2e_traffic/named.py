@@ -5,19 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from kwire_spark.command.engines import LocalEngine
+from kwire_spark.inputs import find
 from kwire_spark.reports.readiness import readiness
-from kwire_spark.tables.clients import clients
-from kwire_spark.tables.read import read_exchanges, read_refusals
+from kwire_spark.tables.clients import EXCHANGE_COLUMNS, REFUSAL_COLUMNS, clients
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from kwire_spark.tables.relations import Relation
 
 
-def named(paths: Sequence[str], target: str, spark: SparkSession) -> set[str]:
+def named(paths: Sequence[str], target: str) -> set[str]:
     """Who is refused by ``target``, by client id, according to captures and logs."""
-    return {str(client) for client in readiness(spoken(paths, spark), target).tables[0].column("client_id")}
+    return {str(client) for client in readiness(spoken(paths), target).tables[0].column("client_id")}
 
 
-def spoken(paths: Sequence[str], spark: SparkSession) -> DataFrame:
+def spoken(paths: Sequence[str]) -> Relation:
     """CLIENTS of captures and logs."""
-    return clients(read_exchanges(*paths, spark=spark), read_refusals(*paths, spark=spark))
+    engine, inputs = LocalEngine(), find(paths)
+    exchanges = engine.read("exchanges", inputs, EXCHANGE_COLUMNS, {})
+    return clients(exchanges, engine.read("refusals", inputs, REFUSAL_COLUMNS, {}))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from pyspark.sql import SparkSession
 
 from tests.e2e_traffic.checks import CHECKS, Check, Run
 from tests.e2e_traffic.named import named
@@ -27,8 +26,8 @@ def test_everybody_is_at_home_before(recorded: Recorded) -> None:
 
 @pytest.mark.parametrize("source", ["traffic.pcap", "kafka-request.log"])
 @pytest.mark.parametrize("target", ["4.0.0", "4.1.1"])
-def test_the_broker_is_the_judge(recorded: Recorded, target: str, source: str, spark: SparkSession) -> None:
+def test_the_broker_is_the_judge(recorded: Recorded, target: str, source: str) -> None:
     """Who is named before the upgrade is refused after it, and nobody else: JoinGroup 1 by 4.0.0 alone."""
     judge = recorded(target)
-    assert named([recorded(BEFORE).file(source)], target, spark) == judge.refused
+    assert named([recorded(BEFORE).file(source)], target) == judge.refused
     assert ("standby-as-of-0.10.1" in judge.refused) == (target == "4.0.0")

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from kwire_spark.columns import CLIENTS, EXCHANGES
+from kwire_spark.tables.relations import Database, LocalTable
 
 START = datetime(2026, 1, 2, 12, 0, tzinfo=UTC)
+DATABASE = Database()
 NAMES: dict[int | None, str] = {0: "Produce", 1: "Fetch", 3: "Metadata", 11: "JoinGroup", 18: "ApiVersions"}
 
 
@@ -55,9 +58,14 @@ def client(api_key: int = 3, version: int = 9, requests: int = 1, **facts: Any) 
     return usual | facts
 
 
-def exchanges_of(spark: SparkSession, *rows: dict[str, Any]) -> DataFrame:
-    return spark.createDataFrame(pa.Table.from_pylist(list(rows), schema=EXCHANGES))
+def table_of(schema: pa.Schema, *rows: dict[str, Any]) -> LocalTable:
+    """A table of this process."""
+    return DATABASE.table(schema.names).add(pa.Table.from_pylist(list(rows), schema=schema).to_batches())
 
 
-def clients_of(spark: SparkSession, *rows: dict[str, Any]) -> DataFrame:
-    return spark.createDataFrame(pa.Table.from_pylist(list(rows), schema=CLIENTS))
+def in_spark(spark: SparkSession, schema: pa.Schema, *rows: dict[str, Any]) -> DataFrame:
+    return spark.createDataFrame(pa.Table.from_pylist(list(rows), schema=schema))
+
+
+exchanges_of = partial(table_of, EXCHANGES)
+clients_of = partial(table_of, CLIENTS)

@@ -6,7 +6,6 @@ import io
 from datetime import datetime, timedelta
 
 import pytest
-from pyspark.sql import SparkSession
 from rich.console import Console
 from syrupy.assertion import SnapshotAssertion
 
@@ -19,9 +18,8 @@ from tests.pipeline.report_rows import START, client, clients_of, exchange, exch
 
 
 @pytest.fixture(scope="module")
-def report(spark: SparkSession) -> Report:
+def report() -> Report:
     clients = clients_of(
-        spark,
         client(0, 2, 5, client_id="old", refused=1),
         client(0, 2, 7, client_id="old", server_port=9093, last_seen=START + timedelta(hours=1)),
         client(0, 2, 10, client_id="old", seen_in="request_log", principal="User:alice"),
@@ -32,7 +30,6 @@ def report(spark: SparkSession) -> Report:
         client(999, 0, 1, api=None),
     )
     exchanges = exchanges_of(
-        spark,
         *(exchange(0, 2, at) for at in (0, 10, 3000)),
         *(exchange(3, 9, at, number=None) for at in (0, 10)),
         exchange(3, 9, 20),
@@ -89,21 +86,21 @@ def test_what_is_printed(report: Report, snapshot: SnapshotAssertion) -> None:
     assert text.getvalue() == snapshot
 
 
-def test_no_more_rows_than_asked_for(spark: SparkSession) -> None:
-    clients = clients_of(spark, *(client(version=version, requests=version + 1) for version in range(6)))
+def test_no_more_rows_than_asked_for() -> None:
+    clients = clients_of(*(client(version=version, requests=version + 1) for version in range(6)))
     versions = census(clients, top=4).table("versions")
     assert versions.column("version") == [2, 3, 4, 5]
     assert versions.more == 2
 
 
-def test_nothing_was_seen(spark: SparkSession) -> None:
-    empty = census(clients_of(spark), exchanges_of(spark))
+def test_nothing_was_seen() -> None:
+    empty = census(clients_of(), exchanges_of())
     assert empty.summary == ("No requests found.",)
     assert not empty.charts
 
 
-def test_what_is_accepted_only_where_it_is_switched_on_is_not_current(spark: SparkSession) -> None:
-    versions = census(clients_of(spark, client(8, 9), client(8, 10))).table("versions")
+def test_what_is_accepted_only_where_it_is_switched_on_is_not_current() -> None:
+    versions = census(clients_of(client(8, 9), client(8, 10))).table("versions")
     assert list(zip(versions.column("version"), versions.column("state"), strict=True)) == [
         (10, "unstable"),
         (9, "current"),

@@ -7,21 +7,24 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from pyspark.sql import DataFrame, SparkSession
 
 from kwire_spark.columns import CLIENTS, REFUSALS
 from kwire_spark.tables.clients import EXCHANGE_COLUMNS, REFUSAL_COLUMNS, clients, tally
-from tests.pipeline.report_rows import exchange, exchanges_of
+from kwire_spark.tables.relations import LocalTable, query
+from tests.pipeline.report_rows import exchange, exchanges_of, table_of
 
 
-def refusals_of(spark: SparkSession, *rows: dict[str, Any]) -> DataFrame:
+def refusals_of(*rows: dict[str, Any]) -> LocalTable:
     usual = {"source": "server.log", "position": 0, "client_host": "10.0.0.9", "api_key": 0, "api": "Produce"}
-    return spark.createDataFrame(pa.Table.from_pylist([usual | row for row in rows], schema=REFUSALS))
+    return table_of(REFUSALS, *(usual | row for row in rows))
 
 
-def test_requests_are_counted_by_who_and_what(spark: SparkSession) -> None:
+def only(table: LocalTable, columns: tuple[str, ...]) -> LocalTable:
+    return query(f"SELECT {', '.join(columns)} FROM {{table}}", table=table)
+
+
+def test_requests_are_counted_by_who_and_what() -> None:
     table = exchanges_of(
-        spark,
         exchange(at=2, connection="b", position=20),
         exchange(at=1, connection="a", position=10, error_codes=[3, 5]),
         exchange(at=3, connection="a", outcome="unanswered", reason="the connection ended: the server closed it"),
@@ -33,9 +36,9 @@ def test_requests_are_counted_by_who_and_what(spark: SparkSession) -> None:
         exchange(at=7, principal="User:alice"),
         exchange(api_key=None, version=None, at=8, outcome="undecodable"),
     )
-    found = clients(table.select(*EXCHANGE_COLUMNS), refusals_of(spark, {"version": 1}).select(*REFUSAL_COLUMNS))
+    found = clients(only(table, EXCHANGE_COLUMNS), only(refusals_of({"version": 1}), REFUSAL_COLUMNS))
     assert found.columns == CLIENTS.names
-    rows = sorted((row.asDict() for row in found.collect()), key=lambda row: (row["seen_in"], -row["requests"]))
+    rows = sorted(found.rows(), key=lambda row: (row["seen_in"], -row["requests"]))
     counts = [(row["seen_in"], row["version"], row["principal"], row["requests"]) for row in rows]
     assert counts[0] == ("capture", 9, None, 4)
     assert sorted(counts[1:], key=str) == [
@@ -55,36 +58,35 @@ def test_requests_are_counted_by_who_and_what(spark: SparkSession) -> None:
     assert rows[-1]["client_host"] == "10.0.0.9"
 
 
-def test_errors_are_counted_and_the_example_is_the_first_whose_time_is_known(spark: SparkSession) -> None:
+def test_errors_are_counted_and_the_example_is_the_first_whose_time_is_known() -> None:
     table = exchanges_of(
-        spark,
         exchange(position=1) | {"time": None},
         exchange(at=2, position=20, error_codes=[3]),
         exchange(at=1, position=30, error_codes=[3, 5]),
         exchange(at=3, position=10),
         exchange(api_key=1, position=40, outcome="unanswered", error_codes=None) | {"time": None},
     )
-    found = {row["api"]: row for row in clients(table).collect()}
+    found = {row["api"]: row for row in clients(table).rows()}
     failing, waiting = found["Metadata"], found["Fetch"]
     assert (failing["requests"], failing["errors"], failing["position"]) == (4, 2, 30)
     assert (waiting["requests"], waiting["errors"], waiting["position"]) == (1, 0, 40)
     assert waiting["first_seen"] is None
 
 
-def test_what_is_broken_is_told_in_the_same_pass(spark: SparkSession) -> None:
+def test_what_is_broken_is_told_in_the_same_pass() -> None:
     nothing = dict.fromkeys(exchange()) | {"source": "a.pcap", "_corrupt": "cut off"}
-    table = exchanges_of(spark, exchange(), nothing | {"position": 7}, nothing | {"position": 7, "source": "b.pcap"})
-    broken = tally(table).where("_corrupt IS NOT NULL").collect()
+    table = exchanges_of(exchange(), nothing | {"position": 7}, nothing | {"position": 7, "source": "b.pcap"})
+    broken = [row for row in tally(table).rows() if row["_corrupt"]]
     assert {(row["source"], row["position"], row["_corrupt"]) for row in broken} <= {
         ("a.pcap", 7, "cut off"),
         ("b.pcap", 7, "cut off"),
     }
     assert len(broken) == 2
-    assert clients(table).count() == 1
+    assert len(list(clients(table).rows())) == 1
 
 
-def test_something_else_is_refused(spark: SparkSession) -> None:
+def test_something_else_is_refused() -> None:
     with pytest.raises(ValueError, match="expected exchanges or refusals"):
-        clients(spark.range(1))
+        clients(table_of(pa.schema([("id", pa.int64())])))
     with pytest.raises(ValueError, match="at least one table"):
         clients()

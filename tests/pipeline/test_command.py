@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow.parquet as parquet
 import pytest
 from pyspark.errors import PySparkException
-from pyspark.sql import Row, SparkSession
+from pyspark.sql import SparkSession
 from rich.console import Console
 
 from kwire.errors import KwireError
@@ -20,6 +20,7 @@ from kwire_spark.capture.streams import Window
 from kwire_spark.columns import RECORDS
 from kwire_spark.command import COMMANDS, one_line, run
 from kwire_spark.command.common import Run, only_writer
+from kwire_spark.command.engines import LocalEngine
 from kwire_spark.command.reports import SHOWN, clients_report
 from kwire_spark.inputs import Inputs, find
 from kwire_spark.options import BrokenInputError, OptionError
@@ -126,8 +127,9 @@ def test_without_java_the_command_says_what_to_install(
         raise JavaMissingError("There is no Java.\nInstall one")
 
     monkeypatch.setattr("kwire_spark.session.spark_session", missing)
-    assert run(["clients", str(DATA / "request_logs"), "--out", str(tmp_path), "-q"]) == 3
-    assert capsys.readouterr().err == "kwire-spark: There is no Java.\nInstall one\n"
+    assert run(["clients", str(DATA / "request_logs"), "--engine", "spark", "--out", str(tmp_path), "-q"]) == 3
+    instead = "Or read the inputs without Spark: --engine local"
+    assert capsys.readouterr().err == f"kwire-spark: There is no Java.\nInstall one\n{instead}\n"
 
 
 @pytest.mark.parametrize(
@@ -158,15 +160,13 @@ def test_errors_are_one_line(error: Exception, told: str, usage: bool) -> None:
 
 def test_the_page_is_there_even_if_nobody_reads_the_terminal_to_its_end(tmp_path: Path) -> None:
     closed = Console(file=Closed())
-    call = Run(Inputs(), str(tmp_path), "parquet", None, {}, closed, closed)
+    call = Run(Inputs(), str(tmp_path), LocalEngine(), {}, closed, closed)
     with pytest.raises(OSError, match="nobody"):
         call.publish(clients_report([], 0))
     assert (tmp_path / "clients.html").exists()
 
 
-def test_from_a_request_log_to_readiness(
-    spark: SparkSession, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_from_a_request_log_to_readiness(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     log = str(DATA / "request_logs" / "3.9.1.log.gz")
     assert run(["readiness", "--target", "4.1.1", log, "--out", str(tmp_path)]) == 1
     told = capfd.readouterr()
@@ -218,9 +218,7 @@ def tables(out: Path) -> dict[str, list[str]]:
     return {name: sorted(rows) for name, rows in found.items()}
 
 
-def test_nothing_to_judge_is_no_success(
-    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_nothing_to_judge_is_no_success(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     log = tmp_path / "server.log"
     log.write_text("[2026-01-02 12:00:00,000] INFO [KafkaServer id=1] started (kafka.server.KafkaServer)\n")
     assert run(["readiness", "--target", "4.1.1", str(log), "--out", str(tmp_path / "out"), "-q"]) == 2
@@ -228,10 +226,10 @@ def test_nothing_to_judge_is_no_success(
 
 
 def test_clients_are_counted_as_reports_count_them() -> None:
-    def seen(client_id: str | None, api_key: int = 3, seen_in: str = "capture", **known: Any) -> Row:
+    def seen(client_id: str | None, api_key: int = 3, seen_in: str = "capture", **known: Any) -> dict[str, Any]:
         who = {"client_id": client_id, "client_host": "10.0.0.1", **dict.fromkeys(SHOWN[2:]), **known}
         facts = {"api": "Metadata", "versions": [9], "requests": 1, "errors": 0, "refused": 0, "last_seen": None}
-        return Row(**{"seen_in": seen_in, **who, "api_key": api_key, **facts})
+        return {"seen_in": seen_in, **who, "api_key": api_key, **facts}
 
     rows = [seen("one"), seen("one", principal="User:a"), seen(None, seen_in="server_log"), seen("two", 1)]
     report = clients_report(rows, 0)

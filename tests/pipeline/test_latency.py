@@ -8,7 +8,6 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pyspark.sql import SparkSession
 from rich.console import Console
 from syrupy.assertion import SnapshotAssertion
 
@@ -20,11 +19,10 @@ from tests.pipeline.report_rows import START, exchange, exchanges_of
 
 
 @pytest.fixture(scope="module")
-def report(spark: SparkSession) -> Report:
+def report() -> Report:
     log = {"number": None, "source": "request.log", "queue_ms": 1.0, "local_ms": 2.0, "remote_ms": 3.0}
     return latency(
         exchanges_of(
-            spark,
             *(exchange(1, 12, at, latency_ms=float(at), throttle_ms=0) for at in range(1, 101)),
             exchange(3, 9, 5, latency_ms=7.5, error_codes=[3, 5]),
             exchange(3, 9, 4, latency_ms=2.5, error_codes=[3], throttle_ms=40, client_id="two"),
@@ -58,7 +56,7 @@ def test_errors_by_name_with_the_first_of_them(report: Report) -> None:
     assert report.table("errors").rows == (
         ("Metadata", "capture", 3, "UNKNOWN_TOPIC_OR_PARTITION", 2, "a.pcap", 4000),
         ("Metadata", "capture", 5, "LEADER_NOT_AVAILABLE", 1, "a.pcap", 5000),
-        ("Metadata", "request_log", 3, "UNKNOWN_TOPIC_OR_PARTITION", 1, None, None),
+        ("Metadata", "request_log", 3, "UNKNOWN_TOPIC_OR_PARTITION", 1, "request.log", 0),
         ("Metadata", "request_log", 1234, "UNKNOWN_1234", 1, "request.log", 9000),
     )
 
@@ -80,10 +78,10 @@ def test_the_headline_counts_what_both_saw_once(report: Report) -> None:
 
 
 @pytest.mark.parametrize(("captured", "logged"), [(1, 3), (3, 1)])
-def test_of_what_both_saw_the_one_that_saw_more_counts(spark: SparkSession, captured: int, logged: int) -> None:
+def test_of_what_both_saw_the_one_that_saw_more_counts(captured: int, logged: int) -> None:
     both = [exchange(at=at) for at in range(captured)]
     both += [exchange(at=at, number=None, source="request.log") for at in range(logged)]
-    first, *_ = latency(exchanges_of(spark, *both)).summary
+    first, *_ = latency(exchanges_of(*both)).summary
     assert first.startswith("3 requests, ")
 
 
@@ -100,8 +98,8 @@ def test_what_is_printed(report: Report, snapshot: SnapshotAssertion) -> None:
     assert text.getvalue() == snapshot
 
 
-def test_nothing_to_measure(spark: SparkSession) -> None:
-    empty = latency(exchanges_of(spark))
+def test_nothing_to_measure() -> None:
+    empty = latency(exchanges_of())
     assert empty.summary == ("No requests found.",)
     assert not empty.charts
 

@@ -64,7 +64,7 @@ from tests.pipeline.capture_files import (
     write_pcap,
 )
 from tests.pipeline.capture_files import frame as link_frame
-from tests.pipeline.report_rows import client, clients_of, exchange, exchanges_of
+from tests.pipeline.report_rows import client, exchange, in_spark
 
 RECORDING = "kafka-python-on-3.9.1"
 ETHERNET = 1
@@ -453,16 +453,16 @@ def test_packets_out_of_a_topic(stream: SparkSession, tmp_path: Path) -> None:
 
 
 def test_a_stream_that_begins_with_nothing_goes_on(stream: SparkSession, tmp_path: Path) -> None:
-    add_batch(str(tmp_path), "clients", "parquet", exchanges_of(stream), 0)
+    add_batch(str(tmp_path), "clients", "parquet", in_spark(stream, EXCHANGES), 0)
     assert pq.read_table(tmp_path / "clients").num_rows == 0
-    add_batch(str(tmp_path), "clients", "parquet", exchanges_of(stream, exchange(), exchange()), 1)
+    add_batch(str(tmp_path), "clients", "parquet", in_spark(stream, EXCHANGES, exchange(), exchange()), 1)
     assert pq.read_table(tmp_path / "clients").column("requests").to_pylist() == [2]
 
 
 def test_counts_of_batches_are_added_and_the_example_is_the_first_whose_time_is_known(spark: SparkSession) -> None:
     counts = {"errors": 1, "refused": 2, "connections": 3}
     rows = client(requests=4, position=9, **counts), client(requests=5, position=1, first_seen=None, **counts)
-    (row,) = merged_clients(clients_of(spark, *rows)).collect()
+    (row,) = merged_clients(in_spark(spark, CLIENTS, *rows)).collect()
     assert [row[name] for name in ("requests", "errors", "refused", "connections")] == [9, 2, 4, 6]
     assert (row["position"], row["first_seen"]) == (9, rows[0]["first_seen"].replace(tzinfo=None))
 

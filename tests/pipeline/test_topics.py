@@ -20,9 +20,10 @@ from kwire_kafka.api.assign_replicas_to_dirs import AssignReplicasToDirsRequestT
 from kwire_kafka.api.create_topics import CreatableTopicResult
 from kwire_kafka.api.fetch import FetchableTopicResponse
 from kwire_kafka.api.metadata import MetadataResponseTopic
+from kwire_spark.columns import EXCHANGES
 from kwire_spark.tables.topics import NO_ID, topic_names, with_topic_names
 from kwire_spark.tables.typed import messages
-from tests.pipeline.report_rows import exchange, exchanges_of
+from tests.pipeline.report_rows import exchange, in_spark
 
 ORDERS, OTHER = Uuid(b"0123456789abcdef"), Uuid(b"fedcba9876543210")
 
@@ -36,8 +37,9 @@ def test_names_come_from_metadata_and_go_into_what_has_ids_alone(spark: SparkSes
         ],
     )
     fetch = FetchResponse(responses=[FetchableTopicResponse(topic_id=one, partitions=[]) for one in (ORDERS, OTHER)])
-    table = exchanges_of(
+    table = in_spark(
         spark,
+        EXCHANGES,
         exchange(3, 12, response=PROTOCOL.encode_response(metadata, version=12, correlation_id=1)),
         exchange(
             1,
@@ -60,8 +62,9 @@ def test_a_name_whose_cluster_is_known_goes_before_one_without(spark: SparkSessi
     """Whatever the names are, and in whatever order they were seen."""
     answers: list[tuple[int, int, Any]] = [(19, 7, created("b")), (3, 12, metadata("a")), (19, 7, created("c"))]
     answers += [(3, 12, metadata("y", OTHER)), (19, 7, created("x", OTHER))]
-    table = exchanges_of(
+    table = in_spark(
         spark,
+        EXCHANGES,
         *(
             exchange(key, version, response=PROTOCOL.encode_response(answer, version=version, correlation_id=1))
             for key, version, answer in answers
@@ -81,8 +84,10 @@ def created(name: str, id: Uuid = ORDERS) -> CreateTopicsResponse:
 def test_structs_with_an_id_alone_get_a_name(spark: SparkSession) -> None:
     topics = [AssigningTopic(topic_id=one, partitions=[]) for one in (ORDERS, OTHER)]
     request = AssignReplicasToDirsRequest(directories=[DirectoryData(topics=topics)])
-    table = exchanges_of(
-        spark, exchange(73, 0, request=PROTOCOL.encode_request(request, version=0, correlation_id=1), response=None)
+    table = in_spark(
+        spark,
+        EXCHANGES,
+        exchange(73, 0, request=PROTOCOL.encode_request(request, version=0, correlation_id=1), response=None),
     )
     names = spark.createDataFrame([(str(ORDERS), "orders")], "topic_id string, topic string")
     (row,) = with_topic_names(messages(table, "AssignReplicasToDirs"), names).collect()

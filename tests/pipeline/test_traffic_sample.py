@@ -7,8 +7,8 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
 
+from kwire_spark.tables.relations import collect
 from tests.e2e_traffic.checks import CHECKS, LAST, Check, Run
 from tests.e2e_traffic.named import named, spoken
 from tests.e2e_traffic.told import BEFORE_LOGIN
@@ -39,14 +39,14 @@ def test_who_was_refused() -> None:
 
 
 @pytest.mark.parametrize("source", ["traffic.pcap", "kafka-request.log"])
-def test_readiness_names_who_was_refused(source: str, spark: SparkSession) -> None:
+def test_readiness_names_who_was_refused(source: str) -> None:
     """From what the clients said to 3.9.1, before the upgrade."""
     before = [sample("3.9.1").file(source)]
-    assert named(before, "4.0.0", spark) == sample("4.0.0").refused
-    assert named(before, "4.1.1", spark) == sample("4.1.1").refused
+    assert named(before, "4.0.0") == sample("4.0.0").refused
+    assert named(before, "4.1.1") == sample("4.1.1").refused
 
 
-def test_clients_of_capture_and_logs_agree(spark: SparkSession) -> None:
+def test_clients_of_capture_and_logs_agree() -> None:
     """Who said what to 4.0.0: a request is in the request log, or the server log says that it was refused.
 
     One client does not wait for a response: the capture knows that the server did not close that connection."""
@@ -54,10 +54,11 @@ def test_clients_of_capture_and_logs_agree(spark: SparkSession) -> None:
     logs = ("traffic.pcap", "kafka-request.log", "server.log")
     requests: defaultdict[str, Counter[tuple[str, int]]] = defaultdict(Counter)
     refused: defaultdict[str, Counter[tuple[str, int]]] = defaultdict(Counter)
-    for row in spoken([run.file(name) for name in logs], spark).collect():
-        if row.api not in NOT_LOGGED:
-            requests[row.seen_in][row.api, row.version] += row.requests
-            refused[row.seen_in][row.api, row.version] += row.refused
+    for row in collect("SELECT * FROM {seen}", seen=spoken([run.file(name) for name in logs])):
+        if row["api"] not in NOT_LOGGED:
+            use = row["api"], row["version"]
+            requests[row["seen_in"]][use] += row["requests"]
+            refused[row["seen_in"]][use] += row["refused"]
     assert requests["capture"] == requests["request_log"] + requests["server_log"]
     assert refused["capture"] == refused["server_log"] == requests["server_log"]
     assert requests["server_log"]["JoinGroup", 1] > 1

@@ -6,12 +6,13 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from functools import cached_property, reduce, wraps
+from functools import reduce, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from kwire_spark.command.engines import AUTO, ENGINES, LOCAL_LIMIT, PARQUET, SPARK, Engine, engine_for
 from kwire_spark.folders import claimed
 from kwire_spark.inputs import Inputs, find
 from kwire_spark.options import FAILFAST, BrokenInputError, OptionError
@@ -19,16 +20,15 @@ from kwire_spark.reports.report import Cell, Column, Report, Table
 from kwire_spark.reports.text import counted, visible
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
     from rich.console import Console
     from rich.status import Status
+
+    from kwire_spark.tables.relations import Relation
 
     Command = Callable[..., Any]
     Rows = Sequence[tuple[Cell, ...]]
 
 DEFAULT_OUT = "kwire-out"
-SMALL_INPUT = 32 << 20
-"""Inputs of up to this many bytes are read in a brief session: see ``spark_session``."""
 MAX_NAMED = 5
 """Skipped files that are listed by name."""
 MAX_PROBLEMS = 1000
@@ -37,9 +37,16 @@ WIDTH = 140
 
 SOURCE_OPTIONS = ("ports", "time_zone", "mode", "start", "end")
 TABLE_FORMAT = click.option(
-    "--table-format", default="parquet", show_default=True, help="Format of tables: any that Spark can write."
+    "--table-format", default=PARQUET, show_default=True, help="Format of tables: any that Spark can write."
 )
 MASTER = click.option("--master", metavar="URL", help="Spark master; default: all cores of this machine.")
+ENGINE = click.option(
+    "--engine",
+    type=click.Choice(ENGINES),
+    default=AUTO,
+    show_default=True,
+    help=f"Spark, or local: this process alone, without Java; auto: local up to {LOCAL_LIMIT >> 20} MB of inputs.",
+)
 PORTS = click.option(
     "--ports", metavar="PORTS", help="Broker ports, e.g. 9092,19092, for captures that start in mid-connection."
 )
@@ -52,19 +59,10 @@ class Run:
 
     inputs: Inputs
     out: str
-    table_format: str
-    master: str | None
+    engine: Engine
     options: dict[str, str]
     console: Console
     progress: Console
-
-    @cached_property
-    def spark(self) -> SparkSession:
-        """The session, started on first access."""
-        from kwire_spark.session import spark_session
-
-        with self.step("Starting Spark"):
-            return spark_session(self.master, brief=self.inputs.size <= SMALL_INPUT)
 
     @property
     def pages(self) -> str:
@@ -75,32 +73,28 @@ class Run:
         """Progress that is shown within a ``with`` block."""
         return self.progress.status(f"{doing} …")
 
-    def read(self, read: Callable[..., DataFrame], *columns: str, **options: str) -> DataFrame:
-        """These columns of the inputs (default: all), by a function of ``tables.read``."""
-        return read(self.inputs, columns=columns, spark=self.spark, **(self.options | options))
+    def read(self, table: str, *columns: str, inputs: Inputs | None = None, **options: str) -> Relation:
+        """These columns of a table of the inputs (default: all): see :meth:`Engine.read`."""
+        with self.step(f"Reading {self.inputs}"):
+            return self.engine.read(table, inputs or self.inputs, columns, self.options | options)
 
-    def tally(self, exchanges: DataFrame | None = None) -> DataFrame:
+    def tally(self, exchanges: Relation | None = None) -> Relation:
         """CLIENTS and broken rows of all inputs, computed in one pass and cached: see ``tables.clients.tally``."""
         from kwire_spark.tables.clients import EXCHANGE_COLUMNS, REFUSAL_COLUMNS, tally
-        from kwire_spark.tables.read import read_exchanges, read_refusals
 
         if exchanges is None:
-            exchanges = self.read(read_exchanges, *EXCHANGE_COLUMNS)
-        return self.cached(tally(exchanges, self.read(read_refusals, *REFUSAL_COLUMNS)))
+            exchanges = self.read("exchanges", *EXCHANGE_COLUMNS)
+        return self.cached(tally(exchanges, self.read("refusals", *REFUSAL_COLUMNS)))
 
-    def cached(self, table: DataFrame) -> DataFrame:
+    def cached(self, table: Relation) -> Relation:
         """The table, computed now and kept."""
-        table = table.persist()
         with self.step(f"Reading {self.inputs}"):
-            table.count()
-        return table
+            return self.engine.cached(table)
 
-    def write(self, table: DataFrame, name: str, **options: Any) -> str:
-        """Write a table below ``out`` and return its path."""
-        from kwire_spark.tables.write import write
-
-        with self.step(f"Writing {name}"):
-            return write(table, self.out, name, self.table_format, **options)
+    def write_clients(self, clients: Relation) -> None:
+        """Write the table ``clients`` below ``out``."""
+        with self.step("Writing clients"):
+            self.engine.write_clients(clients, self.out)
 
     def publish(self, report: Report, broken: Rows = ()) -> int:
         """Write the report's page and tables, print it, and return its exit code.
@@ -115,15 +109,18 @@ class Run:
         report = _with_problems(report, broken, self.inputs.skipped)
         page = escape(visible(str(write_report(report, self.pages)[0]), 1000))
         print_report(report, self.console)
-        self.console.print(f"\nReport: [bold]{page}[/bold], with its tables in the same folder.", highlight=False)
+        done = f"Report: [bold]{page}[/bold], with its tables in the same folder. {self.engine.told}"
+        self.console.print(f"\n{done}", highlight=False, soft_wrap=True)
         return report.exit_code
 
 
-def problems(*tables: DataFrame) -> Rows:
+def problems(*tables: Relation) -> Rows:
     """``source``, ``position`` and ``_corrupt`` of the broken rows of tables, at most :data:`MAX_PROBLEMS`."""
-    broken = [table.where("_corrupt IS NOT NULL").select("source", "position", "_corrupt") for table in tables]
-    rows = reduce(lambda left, right: left.union(right), broken).limit(MAX_PROBLEMS).collect()
-    return sorted(map(tuple, rows), key=str)
+    from kwire_spark.tables.relations import collect
+
+    first = f"SELECT source, position, _corrupt FROM {{table}} WHERE _corrupt IS NOT NULL LIMIT {MAX_PROBLEMS}"
+    broken = [tuple(row.values()) for table in tables for row in collect(first, table=table)]
+    return sorted(broken, key=str)[:MAX_PROBLEMS]
 
 
 def no_requests(run: Run, broken: Rows) -> OptionError:
@@ -132,9 +129,12 @@ def no_requests(run: Run, broken: Rows) -> OptionError:
 
 
 def with_inputs(
-    out_help: str = "Output directory; reports and tables of earlier runs are replaced.",
+    out_help: str = "Output directory; reports and tables of earlier runs are replaced.", *, local: bool = True
 ) -> Callable[[Command], Command]:
-    """Add the arguments and options of every command, which are passed to the function as one :class:`Run`."""
+    """Add the arguments and options of every command, which are passed to the function as one :class:`Run`.
+
+    ``local`` says whether the command knows another engine than Spark.
+    """
     parameters = (
         QUIET,
         click.option(
@@ -147,6 +147,7 @@ def with_inputs(
         click.option("--start", metavar="TIME", help="Skip data from before this time, e.g. 2026-11-21T16:30."),
         PORTS,
         MASTER,
+        *([ENGINE] if local else []),
         TABLE_FORMAT,
         click.option("--out", default=DEFAULT_OUT, metavar="DIR", show_default=True, help=out_help),
         click.argument("paths", nargs=-1, required=True, metavar="INPUT..."),
@@ -155,7 +156,13 @@ def with_inputs(
     def decorate(function: Command) -> Command:
         @wraps(function)
         def call(
-            paths: Sequence[str], out: str, table_format: str, master: str | None, quiet: bool, **values: Any
+            paths: Sequence[str],
+            out: str,
+            table_format: str,
+            master: str | None,
+            quiet: bool,
+            engine: str = SPARK,
+            **values: Any,
         ) -> Any:
             from rich.console import Console
 
@@ -163,7 +170,8 @@ def with_inputs(
             progress = Console(stderr=True, quiet=quiet)
             inputs = _find_inputs(paths, progress, options.get("mode") == FAILFAST)
             console = Console(width=None if sys.stdout.isatty() else WIDTH)
-            run = Run(inputs, out, table_format, master, options, console, progress)
+            chosen = engine_for(engine, inputs, out, table_format, master)
+            run = Run(inputs, out, chosen, options, console, progress)
             with only_writer(run.pages):
                 return function(run=run, **values)
 

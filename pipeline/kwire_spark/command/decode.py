@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kwire_spark.columns import FRAMES
 from kwire_spark.command.common import Run, problems, with_inputs
 from kwire_spark.reports.report import Cell, Report, Table
 
@@ -23,12 +22,13 @@ AT_ONCE = 4
 @click.command
 @click.option("--raw", is_flag=True, help="Keep the bytes of frames.")
 @click.option("--topics", default="__*", show_default=True, help="Topics to read, e.g. 'orders*,!*-changelog'.")
-@with_inputs("Output directory; tables of the same name are replaced.")
+@with_inputs("Output directory; tables of the same name are replaced.", local=False)
 def decode(run: Run, raw: bool, topics: str) -> int:
     """Write tables: frames, exchanges, refusals, records, clients, and one for each API and each kind of record.
 
     Tables of APIs are in the folder apis; tables of records of Kafka's internal topics are in the folder internal.
     """
+    from kwire_spark.columns import FRAMES
     from kwire_spark.tables.clients import clients
     from kwire_spark.tables.topics import topic_names
 
@@ -57,12 +57,16 @@ class _Output:
 
     def __init__(self, run: Run) -> None:
         self.run = run
+        self.engine: Any = run.engine  # Spark
         self.rows: list[tuple[Cell, ...]] = []
 
     def add(self, table: DataFrame, name: str, **options: Any) -> DataFrame:
         """Write a table and read it back, so that tables made of it need not decode anything again."""
-        path = self.run.write(table, name, **options)
-        table = self.run.spark.read.format(self.run.table_format).load(path)
+        from kwire_spark.tables.write import write
+
+        with self.run.step(f"Writing {name}"):
+            path = write(table, self.run.out, name, self.engine.table_format, **options)
+        table = self.engine.session.read.format(self.engine.table_format).load(path)
         self.rows.append((name, table.count(), path))
         return table
 
@@ -75,7 +79,7 @@ class _Output:
 
         def write_typed(name: str) -> str:
             table = with_topic_names(typed(name).drop("_corrupt"), topic_names)
-            return write(table, self.run.out, f"{folder}/{name}", self.run.table_format)
+            return write(table, self.run.out, f"{folder}/{name}", self.engine.table_format)
 
         names = sorted(counts)
         with self.run.step(f"Writing {', '.join(names)}"), ThreadPoolExecutor(AT_ONCE) as workers:
@@ -83,19 +87,18 @@ class _Output:
         self.rows += [(f"{folder}/{name}", counts[name], path) for name, path in zip(names, paths, strict=True)]
 
 
-def _main(run: Run, frame_columns: list[str]) -> dict[str, DataFrame]:
+def _main(run: Run, frame_columns: list[str]) -> dict[str, Any]:
     """The tables that sources return for the inputs."""
-    from kwire_spark.tables.read import read_exchanges, read_frames, read_records, read_refusals
-
-    inputs, tables = run.inputs, {}
+    inputs = run.inputs
+    tables: dict[str, Any] = {}
     if inputs.captures:
-        tables["frames"] = run.read(read_frames, *frame_columns)
+        tables["frames"] = run.read("frames", *frame_columns)
     if inputs.captures or inputs.request_logs:
-        tables["exchanges"] = run.read(read_exchanges)
+        tables["exchanges"] = run.read("exchanges")
     if inputs.server_logs:
-        tables["refusals"] = run.read(read_refusals)
+        tables["refusals"] = run.read("refusals")
     if inputs.logs:
-        tables["records"] = run.read(read_records)
+        tables["records"] = run.read("records")
     return tables
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,14 +11,13 @@ import click
 
 from kwire_spark.command.common import Run, no_requests, problems, with_inputs
 from kwire_spark.options import OptionError, Options
-from kwire_spark.reports.client_usage import by_client
 from kwire_spark.reports.report import Column, Report, Table
 from kwire_spark.reports.text import counted
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
-
     from kwire.logs import LogSegment
+    from kwire_spark.reports.client_usage import Row
+    from kwire_spark.tables.relations import Relation
 
 SHOWN = ("client_id", "client_host", "software_name", "software_version", "principal")
 MAX_ROWS = 10_000
@@ -48,28 +47,41 @@ PLACE = ("source", "position", "topic", "partition", "offset", "_corrupt")
 @with_inputs()
 def clients(run: Run) -> int:
     """API versions in use by each client, with address, software and principal."""
-    from pyspark.sql import functions as F
-
+    from kwire_spark.reports.client_usage import collected
     from kwire_spark.tables.clients import identified
 
     tally = run.tally()
     seen = identified(tally)
-    run.write(seen.coalesce(1), "clients")
+    run.write_clients(seen)
     with run.step("Adding up"):
-        usage = seen.groupBy("seen_in", *SHOWN, "api_key").agg(
-            F.max("api").alias("api"),
-            F.sort_array(F.collect_set("version")).alias("versions"),
-            *[F.sum(name).alias(name) for name in ("requests", "errors", "refused")],
-            F.max("last_seen").alias("last_seen"),
-        )
-        rows = usage.orderBy(*SHOWN, "api_key", "seen_in").limit(MAX_ROWS).collect()
-        more = usage.count() - MAX_ROWS if len(rows) == MAX_ROWS else 0
-    return run.publish(clients_report(rows, more), problems(tally))
+        rows, more = collected(seen, ", ".join((*SHOWN, "api_key", "seen_in")))
+        usage = usage_of(rows)
+    return run.publish(clients_report(usage[:MAX_ROWS], more + max(len(usage) - MAX_ROWS, 0)), problems(tally))
 
 
-def clients_report(rows: Sequence[Any], more: int) -> Report:
-    """The report on a row for each type of input, client and API; ``more`` rows are left out."""
-    uses = [row.asDict() | {"version": version} for row in rows for version in row["versions"]]
+def usage_of(rows: Iterable[Row]) -> list[dict[str, Any]]:
+    """A row for each type of input, client and API, from rows of CLIENTS."""
+    from kwire_spark.reports.client_usage import grouped
+
+    by = (*SHOWN, "api_key", "seen_in")
+    groups = grouped(rows, lambda row: tuple(row[name] for name in by))
+    return [
+        {
+            **dict(zip(by, key, strict=True)),
+            "api": max((row["api"] for row in group if row["api"]), default=None),
+            "versions": sorted({row["version"] for row in group if row["version"] is not None}),
+            **{name: sum(row[name] for row in group) for name in ("requests", "errors", "refused")},
+            "last_seen": max((row["last_seen"] for row in group if row["last_seen"] is not None), default=None),
+        }
+        for key, group in sorted(groups.items(), key=lambda pair: [(cell is not None, cell) for cell in pair[0]])
+    ]
+
+
+def clients_report(rows: Sequence[Row], more: int) -> Report:
+    """The report on rows of :func:`usage_of`; ``more`` rows are left out."""
+    from kwire_spark.reports.client_usage import by_client
+
+    uses = [{**row, "version": version} for row in rows for version in row["versions"]]
     total = counted(len({client for client, _ in by_client(uses)}), "client")
     summary = f"{'At least ' if more else ''}{total} seen."
     return Report("clients", "Clients and API versions", (summary,), (LIST.with_rows(rows, more),))
@@ -96,23 +108,23 @@ def census(run: Run) -> int:
     """Usage of APIs and versions by clients, over time, and which releases deprecate or refuse them."""
     from kwire_spark.reports.census import census as make_report
     from kwire_spark.tables.clients import EXCHANGE_COLUMNS
-    from kwire_spark.tables.read import read_exchanges
 
-    exchanges = run.read(read_exchanges, *EXCHANGE_COLUMNS).persist()
+    exchanges = run.cached(run.read("exchanges", *EXCHANGE_COLUMNS))
     return _publish(run, "Adding up", lambda seen: make_report(seen, exchanges), exchanges)
 
 
-def _publish(run: Run, doing: str, make: Callable[[DataFrame], Report], exchanges: DataFrame | None = None) -> int:
+def _publish(run: Run, doing: str, make: Callable[[Relation], Report], exchanges: Relation | None = None) -> int:
     """Make and publish a report on the table clients, and write the table."""
     from kwire_spark.tables.clients import identified
+    from kwire_spark.tables.relations import collect
 
     tally = run.tally(exchanges)
     seen = identified(tally)
     with run.step(doing):
         report, broken = make(seen), problems(tally)
-    if not any(table.rows for table in report.tables) and seen.isEmpty():
+    if not any(table.rows for table in report.tables) and not collect("SELECT 1 FROM {seen} LIMIT 1", seen=seen):
         raise no_requests(run, broken)
-    run.write(seen.coalesce(1), "clients")
+    run.write_clients(seen)
     return run.publish(report, broken)
 
 
@@ -121,9 +133,8 @@ def _publish(run: Run, doing: str, make: Callable[[DataFrame], Report], exchange
 def latency(run: Run) -> int:
     """Latency and errors of requests per API, and clients that are throttled."""
     from kwire_spark.reports.latency import latency as make_report
-    from kwire_spark.tables.read import read_exchanges
 
-    exchanges = run.cached(run.read(read_exchanges, *TIMED))
+    exchanges = run.cached(run.read("exchanges", *TIMED))
     with run.step("Adding up"):
         report, broken = make_report(exchanges), problems(exchanges)
     if not report.table("apis").rows:
@@ -132,24 +143,24 @@ def latency(run: Run) -> int:
 
 
 @click.command
-@with_inputs()
+@with_inputs(local=False)
 def offsets(run: Run) -> int:
     """Groups with members, committed offsets and lag, from the internal topics in brokers' data directories."""
     from kwire_spark.reports.offsets import log_ends
     from kwire_spark.reports.offsets import offsets as make_report
     from kwire_spark.state.replay import COLUMNS
     from kwire_spark.tables.groups import INTERNAL
-    from kwire_spark.tables.read import read_records
 
     if not run.inputs.logs:
         raise OptionError(f"offsets need a data directory of a broker: found {run.inputs}")
     if {"start", "end"} & run.options.keys():
         raise OptionError("--start and --end are not supported: offsets are those at the end of the logs")
     names = dict.fromkeys((*COLUMNS, *PLACE))
-    states = run.read(read_records, *names, topics=",".join(INTERNAL)).persist()
+    states: Any = run.read("records", *names, topics=",".join(INTERNAL))
+    states = states.persist()
     last = last_segments(run.inputs.logs)
     segments = replace(run.inputs, logs=tuple(str(file.path) for file in last))
-    ends = read_records(segments, columns=PLACE, spark=run.spark, **run.options)
+    ends: Any = run.read("records", *PLACE, inputs=segments)
     bases = [(file.topic or "", file.partition or 0, file.base_offset or 0) for file in last]
     with run.step(f"Reading {run.inputs}"):
         report = make_report(states, log_ends(ends, bases))

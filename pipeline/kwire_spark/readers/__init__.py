@@ -1,13 +1,49 @@
 """Files as Arrow batches, task by task, without Spark: a reader plans tasks by its options and reads them.
 
-Spark's data sources hand the tasks to workers (``sources``); the local engine reads them one after the other.
+Spark's data sources hand the tasks to workers (``sources``); ``read_batches`` reads them one after the other.
 """
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import pyarrow as pa
+
+from kwire_spark.columns import EXCHANGES, FRAMES, RECORDS, REFUSALS
+from kwire_spark.inputs import Inputs
+from kwire_spark.options import Options
 from kwire_spark.readers.base import Reader
 from kwire_spark.readers.capture import CaptureReader
 from kwire_spark.readers.log import LogReader
 from kwire_spark.readers.text_log import RequestLogReader, ServerLogReader
 
-__all__ = ["CaptureReader", "LogReader", "Reader", "RequestLogReader", "ServerLogReader"]
+__all__ = ["CaptureReader", "LogReader", "Reader", "RequestLogReader", "ServerLogReader", "read_batches"]
+
+TABLES: dict[str, pa.Schema] = {"frames": FRAMES, "exchanges": EXCHANGES, "refusals": REFUSALS, "records": RECORDS}
+READERS: dict[str, dict[str, type[Reader]]] = {
+    "frames": {"captures": CaptureReader},
+    "exchanges": {"captures": CaptureReader, "request_logs": RequestLogReader},
+    "refusals": {"server_logs": ServerLogReader},
+    "records": {"logs": LogReader},
+}
+"""The readers of each table, by the type of inputs that they read."""
+
+
+def read_batches(
+    table: str, inputs: Inputs, columns: Sequence[str] = (), options: Mapping[str, str] | None = None
+) -> Iterator[pa.RecordBatch]:
+    """The rows of a table (``frames``, ``exchanges``, ``refusals`` or ``records``) in all inputs, in one process.
+
+    The counterpart of ``tables.read``, with the same options: only ``columns`` are computed, all by default.
+    """
+    full = TABLES[table]
+    schema = pa.schema([full.field(name) for name in columns or full.names])
+    for kind, reads in READERS[table].items():
+        if files := [str(Path(file).absolute()) for file in getattr(inputs, kind)]:
+            given = {name.replace("_", ""): value for name, value in (options or {}).items()}
+            paths = {"paths": json.dumps(files), "rows": table, "partitions": "1"}
+            reader = reads(Options(given | paths), schema)
+            for task in reader.tasks():
+                yield from reader.read(task)

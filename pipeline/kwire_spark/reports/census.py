@@ -12,9 +12,6 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
-
 from kwire_kafka.releases import RELEASES
 from kwire_spark.reports import charts
 from kwire_spark.reports.client_usage import WHO, Client, by_client, by_use, collected, grouped, highest
@@ -22,10 +19,13 @@ from kwire_spark.reports.over_time import Steps, counted_over_time
 from kwire_spark.reports.release_support import OK, UNSURE, deprecated_in, is_known, judge, refused_by, spans
 from kwire_spark.reports.report import Chart, Column, Report, Table
 from kwire_spark.reports.text import counted, time
+from kwire_spark.tables.clients import SEEN_IN
+from kwire_spark.tables.relations import collect
 
 if TYPE_CHECKING:
     from kwire_spark.reports.client_usage import Row
     from kwire_spark.reports.report import Cell
+    from kwire_spark.tables.relations import Relation
 
     Seen = Sequence[tuple[Client, Row]]
 
@@ -61,13 +61,13 @@ REPORTED = "As clients report it in ApiVersions, from version 3 on [KIP-511]."
 SOFTWARE = Table("software", "Software", note=REPORTED).with_columns("software", "clients", *COUNTED)
 
 
-def census(clients: DataFrame, exchanges: DataFrame | None = None, *, top: int = TOP) -> Report:
+def census(clients: Relation, exchanges: Relation | None = None, *, top: int = TOP) -> Report:
     """A report on clients: versions, libraries, addresses. Without ``exchanges`` there is no chart over time.
 
     For each client, API and version only the type of input with the highest count is used, since captures and logs
     may have seen the same requests.
     """
-    rows, more = collected(clients, F.desc("requests"))
+    rows, more = collected(clients, "requests DESC")
     seen = by_client(rows)
     versions, people, software = _versions(seen, top), _clients(seen, top), _software(seen, top)
     drawn = (_over_time(exchanges, versions) if exchanges is not None else None, _heat(versions))
@@ -81,7 +81,12 @@ def _versions(seen: Seen, top: int) -> Table:
         name = next((row["api"] for _, row in group if row["api"]), f"key {key}")
         rows.append((key, name, version, *_support(key, version), len(_people(group)), *_counts(group)))
     table = _most_used(VERSIONS, rows, top)
-    return replace(table, rows=tuple(sorted(table.rows, key=lambda row: (ORDER.index(row[3]), *row[:3]))))
+    return replace(table, rows=tuple(sorted(table.rows, key=_by_state)))
+
+
+def _by_state(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    key, _, version, state, *_ = row
+    return ORDER.index(state), key, -1 if version is None else version  # unknown in some refusals of server logs
 
 
 def _clients(seen: Seen, top: int) -> Table:
@@ -127,9 +132,10 @@ def _support(api_key: int | None, version: int | None) -> tuple[str, str, str]:
 
 
 def _heat(versions: Table) -> Chart | None:
-    if not versions.rows:
+    known: list[Any] = [row for row in versions.rows if row[2] is not None]
+    if not known:
         return None
-    rows: list[Any] = sorted(versions.rows, key=lambda row: row[:1])
+    rows = sorted(known, key=lambda row: row[0])
     counts = {(row[0], row[2]): row[7] for row in rows}
     names = {row[0]: str(row[1]) for row in rows}
     across = sorted({row[2] for row in rows})
@@ -139,16 +145,23 @@ def _heat(versions: Table) -> Chart | None:
     return Chart("heat", title, charts.heat(list(names.values()), labels, table, unit="requests"), note)
 
 
-def _over_time(exchanges: DataFrame, versions: Table) -> Chart | None:
+def _over_time(exchanges: Relation, versions: Table) -> Chart | None:
     if not (span := _span(versions)):
         return None
     steps = Steps.of(*span)
-    what = F.coalesce("api", F.lit("unknown")).alias("what")
-    requests = exchanges.where("_corrupt is null and time is not null")
-    counts = (
-        requests.groupBy(steps.number("time").alias("at"), what, F.isnull("number").alias("log")).count().collect()
+    counts = collect(
+        f"""
+        SELECT at, what, seen_in, count(*) AS requests
+        FROM (
+            SELECT {steps.number("time")} AS at, coalesce(api, 'unknown') AS what, {SEEN_IN} AS seen_in
+            FROM {{exchanges}} WHERE _corrupt IS NULL AND time IS NOT NULL
+        ) AS requests
+        GROUP BY at, what, seen_in""",
+        exchanges=exchanges,
     )
-    return counted_over_time("time", "Requests over time", map(tuple, counts), steps, unit="requests")
+    return counted_over_time(
+        "time", "Requests over time", (tuple(row.values()) for row in counts), steps, unit="requests"
+    )
 
 
 def _span(versions: Table) -> tuple[datetime, datetime] | None:

@@ -11,12 +11,12 @@ from kwire_kafka import PROTOCOL
 from kwire_spark.reports.report import Column
 from kwire_spark.reports.text import visible
 from kwire_spark.tables.clients import SERVER_LOG
+from kwire_spark.tables.relations import collect
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from pyspark.sql import Column as Expression
-    from pyspark.sql import DataFrame
+    from kwire_spark.tables.relations import Relation
 
     Row = Mapping[str, Any]
     Item = TypeVar("Item")
@@ -62,14 +62,14 @@ class Use:
     place: str = ""
 
 
-def collected(clients: DataFrame, *order: Expression | str) -> tuple[list[Row], int]:
-    """At most :data:`MAX_ROWS` rows of CLIENTS, the first in this order if there are more, and the number of
-    others."""
-    rows = clients.limit(MAX_ROWS + 1).collect()
-    more = 0
-    if len(rows) > MAX_ROWS:
-        rows, more = clients.orderBy(*order).limit(MAX_ROWS).collect(), clients.count() - MAX_ROWS
-    return [row.asDict() for row in rows], more
+def collected(clients: Relation, order: str) -> tuple[list[Row], int]:
+    """At most :data:`MAX_ROWS` rows of CLIENTS, the earliest first, and the number of others: of more, those that are
+    first in this order are taken."""
+    found, more = collect(f"SELECT * FROM {{clients}} LIMIT {MAX_ROWS + 1}", clients=clients), 0
+    if len(found) > MAX_ROWS:
+        found = collect(f"SELECT * FROM {{clients}} ORDER BY {order} LIMIT {MAX_ROWS}", clients=clients)
+        more = collect("SELECT count(*) AS number FROM {clients}", clients=clients)[0]["number"] - MAX_ROWS
+    return sorted(found, key=lambda row: (row["first_seen"] is None, str(row["first_seen"]), str(row))), more
 
 
 def by_client(rows: Iterable[Row]) -> list[tuple[Client, Row]]:

@@ -10,10 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from operator import itemgetter
-from typing import Any
-
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
+from typing import TYPE_CHECKING, Any
 
 from kwire_kafka.errors import ErrorCode
 from kwire_spark.columns import EPOCH
@@ -22,7 +19,11 @@ from kwire_spark.reports.client_usage import MAX_ROWS, WHO, client_of, completed
 from kwire_spark.reports.over_time import Steps, counted_over_time
 from kwire_spark.reports.report import Chart, Column, Report, Table
 from kwire_spark.reports.text import counted, file_name, number
-from kwire_spark.tables.clients import CAPTURE, REQUEST_LOG
+from kwire_spark.tables.clients import SEEN_IN
+from kwire_spark.tables.relations import collect, exploded
+
+if TYPE_CHECKING:
+    from kwire_spark.tables.relations import Relation, Row
 
 TOP = 100
 SLOW_ROWS = 20
@@ -81,70 +82,76 @@ SLOWEST = Table("slowest", "Slowest requests", empty="No answered requests found
 )
 
 
-def latency(exchanges: DataFrame, *, top: int = TOP) -> Report:
+def latency(exchanges: Relation, *, top: int = TOP) -> Report:
     """A report on latencies, errors and throttling. Captures and request logs are kept apart: they measure at
     different places."""
-    requests = _requests(exchanges)
-    times, steps = _times(requests, top)
-    errors, over_time = _errors(requests, steps, top)
-    throttled = _throttled(requests, top)
+    times, steps = _times(exchanges, top)
+    errors, over_time = _errors(exchanges, steps, top)
+    throttled = _throttled(exchanges, top)
     drawn = (
         _chart(times, "quantiles", "Latency per API", charts.points, QUANTILES, LONG_POLLS),
         _chart(times, "split", "How brokers spend the time", charts.bars, PARTS, PARTS_NOTE),
         over_time,
     )
-    summary, tables = _summary(times, errors, throttled), (times, errors, throttled, _slowest(requests))
+    summary, tables = _summary(times, errors, throttled), (times, errors, throttled, _slowest(exchanges))
     return Report("latency", "Latency of requests", summary, tables, tuple(chart for chart in drawn if chart))
 
 
-def _requests(exchanges: DataFrame) -> DataFrame:
-    return exchanges.where("_corrupt is null and outcome is not null").withColumns(
-        {
-            "api": F.coalesce("api", F.concat(F.lit("key "), "api_key"), F.lit("unknown")),
-            "seen_in": F.when(F.isnull("number"), REQUEST_LOG).otherwise(CAPTURE),
-        }
-    )
+def _requests(columns: str) -> str:
+    """These columns of ``{exchanges}`` without broken input, with the name of the API and the type of input."""
+    return f"""
+        SELECT coalesce(api, 'key ' || api_key, 'unknown') AS api, {SEEN_IN} AS seen_in, {columns}
+        FROM {{exchanges}} WHERE _corrupt IS NULL AND outcome IS NOT NULL"""
 
 
-def _times(requests: DataFrame, top: int) -> tuple[Table, Steps]:
+def _times(exchanges: Relation, top: int) -> tuple[Table, Steps]:
     """The table, and the steps for charts over the time of the requests."""
-    rows = (
-        requests.groupBy("api", "seen_in")
-        .agg(
-            F.count("*").alias("requests"),
-            *(F.count_if(F.col("outcome") == name).alias(name) for name in ("answered", "unanswered", "undecodable")),
-            F.count_if(F.size("error_codes") > 0).alias("failed"),
-            F.percentile_approx("latency_ms", [0.5, 0.9, 0.99], ACCURACY).alias("quantiles"),
-            F.max("latency_ms").alias("max_ms"),
-            *(F.avg(part).alias(part) for part in PARTS.values()),
-            F.min("time").alias("first"),
-            F.max("time").alias("last"),
-        )
-        .collect()
+    outcomes = (
+        f"sum(CASE WHEN outcome = '{name}' THEN 1 ELSE 0 END) AS {name}"
+        for name in ("answered", "unanswered", "undecodable")
     )
-    moments = [moment for row in rows for moment in (row["first"], row["last"]) if moment is not None] or [EPOCH]
+    shares = {"p50_ms": 0.5, "p90_ms": 0.9, "p99_ms": 0.99}
+    quantiles = (f"percentile_approx(latency_ms, {share}, {ACCURACY}) AS {name}" for name, share in shares.items())
+    rows = collect(
+        f"""
+        SELECT api, seen_in, count(*) AS requests, {", ".join(outcomes)},
+            sum(CASE WHEN size(error_codes) > 0 THEN 1 ELSE 0 END) AS failed,
+            {", ".join(quantiles)}, max(latency_ms) AS max_ms,
+            {", ".join(f"avg({part}) AS {part}" for part in PARTS.values())},
+            min(time) AS first_seen, max(time) AS last_seen
+        FROM ({_requests("outcome, error_codes, latency_ms, queue_ms, local_ms, remote_ms, time")}) AS requests
+        GROUP BY api, seen_in""",
+        exchanges=exchanges,
+    )
+    seen = [row[name] for row in rows for name in ("first_seen", "last_seen")]
+    moments = [moment for moment in seen if moment is not None] or [EPOCH]
     steps = Steps.of(min(moments), max(moments))
     rows.sort(key=lambda row: (-row["requests"], row["api"], row["seen_in"]))
-    return TIMES.with_rows(row.asDict() | _derived(row) for row in rows).limited(top), steps
+    return TIMES.with_rows(row | _derived(row) for row in rows).limited(top), steps
 
 
-def _derived(row: Any) -> dict[str, Any]:
-    quantiles = zip(("p50_ms", "p90_ms", "p99_ms"), row.quantiles or (None, None, None), strict=True)
-    return {"failed_percent": 100 * row.failed / row.answered if row.answered else None, **dict(quantiles)}
+def _derived(row: Row) -> Row:
+    return {"failed_percent": 100 * row["failed"] / row["answered"] if row["answered"] else None}
 
 
-def _errors(requests: DataFrame, steps: Steps, top: int) -> tuple[Table, Chart | None]:
-    each = requests.select("api", "seen_in", "time", "source", "position", F.explode("error_codes").alias("code"))
-    counts = (F.count("*").alias("responses"), F.min_by(F.struct("source", "position"), "time").alias("example"))
-    rows = each.groupBy(steps.number("time").alias("at"), "api", "seen_in", "code").agg(*counts).collect()
+def _errors(exchanges: Relation, steps: Steps, top: int) -> tuple[Table, Chart | None]:
+    place = "struct(CASE WHEN time IS NULL THEN 1 ELSE 0 END, time, source, position) AS place"
+    rows = collect(
+        f"""
+        SELECT at, api, seen_in, code, count(*) AS responses,
+            min_by(source, place) AS source, min_by(position, place) AS position
+        FROM ({_requests(f"{steps.number('time')} AS at, code, source, position, {place}")}) AS requests
+        GROUP BY at, api, seen_in, code""",
+        exchanges=exploded(exchanges, "error_codes", "code"),
+    )
     totals: Counter[tuple[str, str, int]] = Counter()
     examples: dict[tuple[str, str, int], Any] = {}
     moments: Counter[tuple[int | None, str, str]] = Counter()
-    for row in sorted(rows, key=lambda row: (row.at is None, row.at)):
-        key = (row.api, row.seen_in, row.code)
-        totals[key] += row.responses
-        examples.setdefault(key, row.example or (None, None))
-        moments[row.at, ErrorCode(row.code).name, row.seen_in] += row.responses
+    for row in sorted(rows, key=lambda row: (row["at"] is None, row["at"])):
+        key = (row["api"], row["seen_in"], row["code"])
+        totals[key] += row["responses"]
+        examples.setdefault(key, (row["source"], row["position"]))
+        moments[row["at"], ErrorCode(row["code"]).name, row["seen_in"]] += row["responses"]
     codes = [(*key, ErrorCode(key[2]).name, totals[key], *examples[key]) for key in totals]
     codes.sort(key=lambda row: (-row[4], *row[:3]))
     flat = ((*moment, count) for moment, count in moments.items())
@@ -152,22 +159,23 @@ def _errors(requests: DataFrame, steps: Steps, top: int) -> tuple[Table, Chart |
     return table, counted_over_time("errors", "Errors over time", flat, steps, unit="responses")
 
 
-def _throttled(requests: DataFrame, top: int) -> Table:
+def _throttled(exchanges: Relation, top: int) -> Table:
     """By client, with requests before and after its login, as in all reports."""
-    throttled = requests.where("throttle_ms > 0").groupBy("client_id", "client_host", "principal", "api", "seen_in")
-    counts = (
-        F.count("*").alias("responses"),
-        F.sum("throttle_ms").alias("all"),
-        F.max("throttle_ms").alias("longest"),
+    rows = collect(
+        f"""
+        SELECT client_id, client_host, principal, api, seen_in, count(*) AS responses, sum(throttle_ms) AS total,
+            max(throttle_ms) AS longest
+        FROM ({_requests("client_id, client_host, principal, throttle_ms")} AND throttle_ms > 0) AS requests
+        GROUP BY client_id, client_host, principal, api, seen_in ORDER BY total DESC LIMIT {MAX_ROWS}""",
+        exchanges=exchanges,
     )
-    rows = [row.asDict() for row in throttled.agg(*counts).orderBy(F.desc("all")).limit(MAX_ROWS).collect()]
     complete = completed(client_of(row) for row in rows)
     groups = grouped(rows, lambda row: (complete[client_of(row)], row["api"], row["seen_in"]))
     clients = [
         (
             *(client.client_id, client.host, client.principal, api, seen_in),
             sum(row["responses"] for row in group),
-            sum(row["all"] for row in group),
+            sum(row["total"] for row in group),
             max(row["longest"] for row in group),
         )
         for (client, api, seen_in), group in groups.items()
@@ -176,9 +184,15 @@ def _throttled(requests: DataFrame, top: int) -> Table:
     return replace(THROTTLED, rows=tuple(clients)).limited(top)
 
 
-def _slowest(requests: DataFrame) -> Table:
-    slow = requests.where("latency_ms is not null").select(*(column.name for column in SLOWEST.columns))
-    return SLOWEST.with_rows(slow.orderBy(F.desc("latency_ms"), "source", "position").limit(SLOW_ROWS).collect())
+def _slowest(exchanges: Relation) -> Table:
+    others = [column.name for column in SLOWEST.columns if column.name not in ("api", "seen_in")]
+    rows = collect(
+        f"""
+        SELECT * FROM ({_requests(", ".join(others))} AND latency_ms IS NOT NULL) AS requests
+        ORDER BY latency_ms DESC, source, position, api, version LIMIT {SLOW_ROWS}""",
+        exchanges=exchanges,
+    )
+    return SLOWEST.with_rows(rows)
 
 
 def _summary(times: Table, errors: Table, throttled: Table) -> tuple[str, ...]:

@@ -7,9 +7,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from pyspark.sql import Column
-from pyspark.sql import functions as F
-
 from kwire_spark.columns import EPOCH
 from kwire_spark.reports import charts
 from kwire_spark.reports.report import Chart
@@ -36,9 +33,9 @@ class Steps:
         longest = timedelta(days=span.days // (MAX_ROWS - 1) + 1)
         return cls(next((length for length in USUAL if span < length * (MAX_ROWS - 1)), longest))
 
-    def number(self, time: str) -> Column:
-        """The number of the step that contains the time in this column."""
-        return F.floor(F.unix_micros(time) / (self.length.total_seconds() * 1_000_000)).cast("long")
+    def number(self, time: str) -> str:
+        """The number of the step that contains the time in this column, in SQL."""
+        return f"CAST(floor(unix_micros({time}) / {self.length.total_seconds()}e6) AS BIGINT)"
 
     def start(self, number: int) -> datetime:
         return EPOCH + number * self.length

@@ -11,10 +11,6 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from pyspark.sql import Column as Expression
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
-
 from kwire.protocol import API_VERSIONS
 from kwire.releases import format_range
 from kwire_kafka.releases import RELEASES
@@ -28,6 +24,7 @@ from kwire_spark.tables.clients import REQUEST_LOG
 if TYPE_CHECKING:
     from kwire.releases import Release
     from kwire_spark.reports.report import Cell
+    from kwire_spark.tables.relations import Relation
 
 MAX_NAMED = 10
 """Maximum number of clients named in the summary."""
@@ -58,7 +55,7 @@ BETWEEN = Table("between-brokers", "Between brokers", note=UPGRADED, empty="No s
 Judged = list[tuple[Use, Verdict]]
 
 
-def readiness(clients: DataFrame, target: str) -> Report:
+def readiness(clients: Relation, target: str) -> Report:
     """A report on the clients (``columns.CLIENTS``) that brokers of release ``target`` would break.
 
     ``target`` is a release, or a line such as ``"4.1"``, which stands for its newest known release;
@@ -66,7 +63,7 @@ def readiness(clients: DataFrame, target: str) -> Report:
     have seen the same requests.
     """
     release = RELEASES[target]
-    rows, more = collected(clients, *_worst_first(release))
+    rows, more = collected(clients, _worst_first(release))
     unjudged = sum(row["refused"] for row in rows if row["version"] is None)
     report = report_on(uses_of(rows), release, more, unjudged)
     if not report.exit_code and {row["seen_in"] for row in rows} == {REQUEST_LOG}:
@@ -109,13 +106,13 @@ def judged(uses: Iterable[Use], target: Release) -> Judged:
     return sorted(((use, verdict(use)) for use in uses), key=worst_first)
 
 
-def _worst_first(target: Release) -> tuple[Expression | str, ...]:
+def _worst_first(target: Release) -> str:
     """The order of rows of CLIENTS: if there are too many, those that the target accepts are left out."""
-    accepted = F.lit(False)
-    for key, api in target.apis.items():
-        fine = F.col("version").between(api.accepted.start, api.accepted.stop - 1)
-        accepted = accepted | ((F.col("api_key") == key) & fine)
-    return accepted, "api_key", "version"
+    accepted = " OR ".join(
+        f"api_key = {key} AND version BETWEEN {api.accepted.start} AND {api.accepted.stop - 1}"
+        for key, api in target.apis.items()
+    )
+    return f"CASE WHEN {accepted} THEN 1 ELSE 0 END, api_key, version"
 
 
 def _table(name: str, title: str, verdicts: Judged, states: set[str], target: Release, empty: str) -> Table:

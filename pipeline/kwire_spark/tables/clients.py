@@ -1,22 +1,21 @@
 """The table CLIENTS from exchanges and refusals, in one pass over them.
 
-Takes DataFrames of EXCHANGES, from captures and request logs alike, and of REFUSALS, recognized by their columns.
+Takes tables of EXCHANGES, from captures and request logs alike, and of REFUSALS, recognized by their columns.
 Only the columns in ``EXCHANGE_COLUMNS`` and ``REFUSAL_COLUMNS`` are needed.
 """
 
 from __future__ import annotations
 
-from functools import reduce
-from typing import TYPE_CHECKING
+from collections.abc import Collection
 
 from kwire.connection.decoder import ENDED
 from kwire.connection.events import SERVER
 from kwire_spark.columns import CLIENTS
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+from kwire_spark.tables.relations import R, query
 
 CAPTURE, REQUEST_LOG, SERVER_LOG = "capture", "request_log", "server_log"
+SEEN_IN = f"CASE WHEN number IS NULL THEN '{REQUEST_LOG}' ELSE '{CAPTURE}' END"
+"""The type of input of an exchange, in SQL."""
 CLOSED = f"{ENDED}: the {SERVER} closed it"
 """The reason of a request in a capture that the server refused. In-flight requests of a server that stops look the
 same; those of a client that did not wait, and those at the end of a capture, do not."""
@@ -27,61 +26,52 @@ KEYS = ("seen_in", "client_host", "server_port", *IDENTITY, "api_key", "api", "v
 _SHARED = ("source", "position", "connection", "client_host", "server_port", "time", "api_key", "api", "version")
 REFUSAL_COLUMNS = (*_SHARED, "principal", "message", "_corrupt")
 EXCHANGE_COLUMNS = (*_SHARED, "number", *IDENTITY, "outcome", "error_codes", "reason", "_corrupt")
-_COUNTED = (*KEYS, "source", "position", "connection", "time", "error", "refused", "_corrupt")
 
 
-def clients(*tables: DataFrame) -> DataFrame:
+def clients(*tables: R) -> R:
     """``columns.CLIENTS`` of exchanges and refusals, any number of each; ``ValueError`` without any."""
     return identified(tally(*tables))
 
 
-def identified(counted: DataFrame) -> DataFrame:
+def identified(counted: R) -> R:
     """CLIENTS of a :func:`tally`, without broken input and requests with an unknown API."""
-    return counted.where("_corrupt IS NULL AND api_key IS NOT NULL").select(*CLIENTS.names)
+    known = f"SELECT {', '.join(CLIENTS.names)} FROM {{counted}} WHERE _corrupt IS NULL AND api_key IS NOT NULL"
+    return query(known, counted=counted)
 
 
-def tally(*tables: DataFrame) -> DataFrame:
+def tally(*tables: R) -> R:
     """CLIENTS and, in the same pass, rows for broken input, with ``_corrupt``, ``source`` and ``position``."""
-    from pyspark.sql import functions as F
-
     if not tables:
         raise ValueError("expected at least one table of exchanges or refusals")
-    seen = reduce(lambda left, right: left.unionByName(right), [_seen(table) for table in tables])
-    first = F.min(F.struct(F.coalesce("time", F.to_timestamp(F.lit("9999-12-31"))), "source", "position"))
-    place = [
-        F.when(F.col("_corrupt").isNotNull(), F.col(name)).alias(f"broken_{name}") for name in ("source", "position")
-    ]
-    counted = seen.groupBy(*KEYS, "_corrupt", *place).agg(
-        F.min("time").alias("first_seen"),
-        F.max("time").alias("last_seen"),
-        F.count("*").alias("requests"),
-        F.sum("error").alias("errors"),
-        F.sum("refused").alias("refused"),
-        F.count_distinct("connection").alias("connections"),
-        first.alias("first"),
-    )
-    return counted.select(
-        *[name for name in CLIENTS.names if name not in ("source", "position")],
-        "first.source",
-        "first.position",
-        "_corrupt",
-    )
+    named = {f"table{number}": table for number, table in enumerate(tables)}
+    seen = " UNION ALL ".join(_seen(name, table.columns) for name, table in named.items())
+    return query(_TALLY.format(seen=seen), **named)
 
 
-def _seen(table: DataFrame) -> DataFrame:
+_TALLY = f"""
+    SELECT {", ".join(KEYS)}, min(time) AS first_seen, max(time) AS last_seen, count(*) AS requests,
+        sum(error) AS errors, sum(refused) AS refused, count(DISTINCT connection) AS connections,
+        min_by(source, place) AS source, min_by(position, place) AS position, _corrupt
+    FROM (
+        SELECT *, struct(CASE WHEN time IS NULL THEN 1 ELSE 0 END, time, source, position) AS place,
+            CASE WHEN _corrupt IS NOT NULL THEN source END AS broken_source,
+            CASE WHEN _corrupt IS NOT NULL THEN position END AS broken_position
+        FROM ({{seen}}) AS seen
+    ) AS placed
+    GROUP BY {", ".join(KEYS)}, _corrupt, broken_source, broken_position"""
+
+
+def _seen(name: str, columns: Collection[str]) -> str:
     """The rows to count, with the type of input, and 1 or 0 for ``error`` and ``refused``."""
-    from pyspark.sql import functions as F
-
-    if "outcome" in table.columns:
-        added = {
-            "seen_in": F.when(F.col("number").isNull(), REQUEST_LOG).otherwise(CAPTURE),
-            "error": F.size("error_codes") > 0,
-            "refused": (F.col("outcome") == "unanswered") & (F.col("reason") == CLOSED),
-        }
-    elif "message" in table.columns:
-        added = {name: F.lit(None).cast("string") for name in IDENTITY if name not in table.columns}
-        added |= {"seen_in": F.lit(SERVER_LOG), "error": F.lit(False), "refused": F.lit(True)}
+    if "outcome" in columns:
+        seen_in, error, known = SEEN_IN, "size(error_codes) > 0", set(IDENTITY)
+        refused = f"outcome = 'unanswered' AND reason = '{CLOSED}'"
+    elif "message" in columns:
+        seen_in, error, refused, known = f"'{SERVER_LOG}'", "1 = 0", "1 = 1", {"principal"}
     else:
-        raise ValueError(f"expected exchanges or refusals, got columns {', '.join(table.columns)}")
-    added |= {name: F.coalesce(added[name], F.lit(False)).cast("long") for name in ("error", "refused")}
-    return table.withColumns(added).select(*_COUNTED)
+        raise ValueError(f"expected exchanges or refusals, got columns {', '.join(columns)}")
+    who = ", ".join(one if one in known else f"CAST(NULL AS STRING) AS {one}" for one in IDENTITY)
+    return f"""
+        SELECT {seen_in} AS seen_in, {", ".join(_SHARED)}, {who}, _corrupt,
+            CASE WHEN {error} THEN 1 ELSE 0 END AS error, CASE WHEN {refused} THEN 1 ELSE 0 END AS refused
+        FROM {{{name}}}"""

@@ -1,0 +1,124 @@
+"""What runs a command: Spark, or this process alone, which needs no Java and answers small inputs in seconds.
+
+Both give the same tables, as ``tables.relations`` that answer the same queries.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Protocol
+
+from kwire_spark.options import OptionError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from kwire_spark.inputs import Inputs
+    from kwire_spark.tables.relations import Database, Relation
+
+AUTO, LOCAL, SPARK = ENGINES = "auto", "local", "spark"
+LOCAL_LIMIT = 128 << 20
+"""Inputs of up to this many bytes are read without Spark, unless the user says otherwise."""
+SMALL_INPUT = 32 << 20
+"""Inputs of up to this many bytes are read in a brief session: see ``spark_session``."""
+PARQUET = "parquet"
+
+
+class Engine(Protocol):
+    """Reads inputs into tables, and writes tables."""
+
+    told: str
+    """What to say about it after a report."""
+
+    def read(self, table: str, inputs: Inputs, columns: Sequence[str], options: Mapping[str, str]) -> Relation:
+        """These columns of a table of :mod:`kwire_spark.tables.read`, such as ``exchanges``."""
+
+    def cached(self, table: Relation) -> Relation:
+        """The table, computed now and kept."""
+
+    def write_clients(self, clients: Relation, folder: str) -> None:
+        """Write the table ``folder/clients``."""
+
+
+def engine_for(name: str, inputs: Inputs, out: str, table_format: str, master: str | None) -> Engine:
+    """The engine of this name. For ``auto``, this process if the inputs are small and nothing asks for Spark."""
+    needs = {
+        "--master": master,
+        f"--table-format {table_format}": table_format != PARQUET,
+        f"--out {out}": "://" in out,
+    }
+    needing = [option for option, given in needs.items() if given]
+    if name == LOCAL and needing:
+        raise OptionError(f"--engine local cannot be used with {needing[0]}, which needs Spark")
+    submitted = "MASTER" in os.environ or "PYSPARK_GATEWAY_PORT" in os.environ
+    if name == LOCAL or (name == AUTO and not needing and not submitted and inputs.size <= LOCAL_LIMIT):
+        return LocalEngine()
+    return SparkEngine(master, table_format, brief=inputs.size <= SMALL_INPUT)
+
+
+class SparkEngine:
+    """Spark, started when it is needed."""
+
+    told = "Read by Spark."
+
+    def __init__(self, master: str | None, table_format: str, *, brief: bool) -> None:
+        self.master, self.table_format, self.brief = master, table_format, brief
+
+    @cached_property
+    def session(self) -> SparkSession:
+        from kwire_spark.session import JavaMissingError, spark_session
+
+        try:
+            return spark_session(self.master, brief=self.brief)
+        except JavaMissingError as error:
+            raise JavaMissingError(f"{error}\nOr read the inputs without Spark: --engine local") from None
+
+    def read(self, table: str, inputs: Inputs, columns: Sequence[str], options: Mapping[str, str]) -> Relation:
+        from kwire_spark.tables import read
+
+        reads = {
+            "frames": read.read_frames,
+            "exchanges": read.read_exchanges,
+            "refusals": read.read_refusals,
+            "records": read.read_records,
+        }
+        return reads[table](inputs, columns=columns, spark=self.session, **options)
+
+    def cached(self, table: Any) -> Relation:
+        table = table.persist()
+        table.count()
+        return table  # type: ignore[no-any-return]
+
+    def write_clients(self, clients: Any, folder: str) -> None:
+        from kwire_spark.tables.write import write
+
+        write(clients.coalesce(1), folder, "clients", self.table_format)
+
+
+class LocalEngine:
+    """This process: tables are SQLite's, and what it writes is Parquet."""
+
+    told = "Read without Spark."
+
+    @cached_property
+    def _database(self) -> Database:
+        from kwire_spark.tables.relations import Database
+
+        return Database()
+
+    def read(self, table: str, inputs: Inputs, columns: Sequence[str], options: Mapping[str, str]) -> Relation:
+        from kwire_spark.readers import TABLES, read_batches
+
+        names = columns or TABLES[table].names
+        return self._database.table(names).add(read_batches(table, inputs, names, options))
+
+    def cached(self, table: Relation) -> Relation:
+        return table
+
+    def write_clients(self, clients: Any, folder: str) -> None:
+        from kwire_spark.columns import CLIENTS
+        from kwire_spark.tables.files import write_parquet
+
+        write_parquet(clients.batches(CLIENTS), CLIENTS, folder, "clients")

@@ -1,0 +1,186 @@
+"""Tables as folders of files that are replaced as a whole, on any file system; and Parquet without Spark."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
+
+from kwire_spark.options import OptionError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyarrow.parquet import ParquetWriter
+
+DATE = "date"
+NO_DATE = "__HIVE_DEFAULT_PARTITION__"
+MARKER = "_kwire"
+"""The file by which a table that was written here is known; Spark ignores names that start with ``_``."""
+MOST_OPEN = 32
+"""Files of partitions that are open at a time."""
+
+
+class Files:
+    """Operations on files; paths are strings."""
+
+    def create(self, path: str) -> None:
+        """Create an empty file, and the folders it is in."""
+        raise NotImplementedError
+
+    def exists(self, path: str) -> bool:
+        raise NotImplementedError
+
+    def rename(self, old: str, new: str) -> None:
+        raise NotImplementedError
+
+    def _children(self, path: str) -> list[str]:
+        """The names in a folder; none of a file."""
+        raise NotImplementedError
+
+    def _remove(self, path: str) -> None:
+        """Remove a file, or a folder with all that is in it."""
+        raise NotImplementedError
+
+    def check(self, path: str) -> None:
+        """Raise :class:`OptionError` unless ``path`` is missing, an empty folder, or a table of ours."""
+        if self.exists(path) and not self.exists(f"{path}/{MARKER}") and self._children(path):
+            raise OptionError(f"{path} was not written by kwire_spark: move it, or choose another folder")
+
+    def delete(self, path: str) -> None:
+        """Delete a table, its marker last, so that the rest of a deletion that was interrupted is known."""
+        if self.exists(path):
+            self.check(path)
+            for child in self._children(path):
+                if child != MARKER:
+                    self._remove(f"{path}/{child}")
+            self._remove(path)
+
+    def restore(self, path: str) -> None:
+        """Clean up after a killed job: keep the new table if it was complete, else move the old one back."""
+        replaced = _hidden(path, "replaced")
+        if self.exists(path):
+            self.delete(replaced)
+        elif self.exists(replaced):
+            self.rename(replaced, path)
+
+    @contextmanager
+    def replacing(self, folder: str, name: str) -> Iterator[str]:
+        """The folder for the files of a new table ``folder/name``, which takes the place of an earlier one after the
+        ``with`` block."""
+        path = f"{folder.rstrip('/')}/{name}"
+        written, replaced = _hidden(path, "writing"), _hidden(path, "replaced")
+        _refuse_links(folder, name)
+        self.check(path)
+        self.restore(path)
+        self.delete(written)
+        self.create(f"{written}/{MARKER}")
+        yield written
+        if self.exists(path):
+            self.rename(path, replaced)
+        self.rename(written, path)
+        self.delete(replaced)
+
+
+class LocalFiles(Files):
+    """Files of this machine, which only this user can read."""
+
+    def create(self, path: str) -> None:
+        _private_folder(Path(path).parent)
+        Path(path).touch(0o600)
+
+    def exists(self, path: str) -> bool:
+        return os.path.lexists(path)
+
+    def rename(self, old: str, new: str) -> None:
+        Path(old).rename(new)
+
+    def _children(self, path: str) -> list[str]:
+        return [child.name for child in Path(path).iterdir()] if Path(path).is_dir() else [""]
+
+    def _remove(self, path: str) -> None:
+        if Path(path).is_dir() and not Path(path).is_symlink():
+            shutil.rmtree(path)
+        else:
+            Path(path).unlink()
+
+
+def write_parquet(
+    batches: Iterable[pa.RecordBatch], schema: pa.Schema, folder: str, name: str, *, by_date: bool = False
+) -> tuple[str, int]:
+    """Write batches as the table ``folder/name``, as ``tables.write.write`` does; return its path and number of rows.
+
+    ``by_date`` partitions by the UTC date of ``time``.
+    """
+    count = 0
+    with LocalFiles().replacing(folder, name) as written:
+        parts = _Parts(Path(written), schema)
+        try:
+            for batch in batches:
+                count += batch.num_rows
+                for partition, part in _by_date(batch) if by_date else (("", batch),):
+                    parts.open(partition).write_batch(part)
+            if not by_date:
+                parts.open("")  # a table without rows has a file with its columns
+        finally:
+            parts.close(0)
+    return f"{folder.rstrip('/')}/{name}", count
+
+
+class _Parts:
+    """The open files of a table, by partition, the least recently used first."""
+
+    def __init__(self, folder: Path, schema: pa.Schema) -> None:
+        self._folder, self._schema = folder, schema
+        self._open: dict[str, ParquetWriter] = {}
+        self._files = 0
+
+    def open(self, partition: str) -> ParquetWriter:
+        from pyarrow.parquet import ParquetWriter
+
+        if (writer := self._open.pop(partition, None)) is None:
+            self.close(MOST_OPEN - 1)
+            path = _private_folder(self._folder / partition) / f"part-{self._files:05}.snappy.parquet"
+            self._files += 1
+            file = open(path, "xb", opener=partial(os.open, mode=0o600))  # noqa: SIM115
+            writer = ParquetWriter(file, self._schema)
+            writer.file_handle = file  # which closes it with the writer
+        self._open[partition] = writer
+        return writer
+
+    def close(self, kept: int) -> None:
+        """Close files until no more than ``kept`` are open."""
+        while len(self._open) > kept:
+            self._open.pop(next(iter(self._open))).close()
+
+
+def _by_date(batch: pa.RecordBatch) -> Iterator[tuple[str, pa.RecordBatch]]:
+    """The rows of each date, with the name of its folder."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    dates = batch.column("time").cast(pa.date32())
+    for date in dates.unique():
+        rows = compute.equal(dates, date) if date.is_valid else dates.is_null()
+        yield f"{DATE}={date.as_py() if date.is_valid else NO_DATE}", batch.filter(rows)
+
+
+def _private_folder(folder: Path) -> Path:
+    for path in (*reversed(folder.parents), folder):
+        path.mkdir(0o700, exist_ok=True)
+    return folder
+
+
+def _hidden(path: str, state: str) -> str:
+    """The path of a table while it is replaced; Spark ignores names that start with ``_``."""
+    folder, _, name = path.rpartition("/")
+    return f"{folder}/_{name}.{state}"
+
+
+def _refuse_links(folder: str, name: str) -> None:
+    for path in (PurePosixPath(name), *PurePosixPath(name).parents[:-1]):
+        if Path(folder.removeprefix("file:"), path).is_symlink():
+            raise OptionError(f"{folder}/{path} is a symbolic link: remove it, or choose another folder")

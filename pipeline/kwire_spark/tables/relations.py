@@ -1,0 +1,201 @@
+"""Tables that answer SQL, whichever engine has them: DataFrames of Spark, and tables in this process.
+
+A table in this process is one of SQLite, filled from Arrow batches: it needs no Java, and what does not fit into its
+cache is in a temporary file. SQLite is taught the functions of Spark that it lacks, so each aggregation is stated
+once. Queries keep to what both know: no ``FILTER``, and no ``/`` of whole numbers.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sqlite3
+from array import array
+from collections.abc import Callable, Iterable, Iterator
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, TypeVar, Union
+
+import pyarrow as pa
+
+from kwire_spark.columns import CLIENTS, EPOCH, EXCHANGES, TIME
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+Relation = Union["DataFrame", "LocalTable"]
+R = TypeVar("R", bound=Relation)
+Row = dict[str, Any]
+
+CACHE_KB = 64 << 10
+"""Memory for the pages of a database: others are in its temporary file."""
+TIMES = frozenset(field.name for field in (*EXCHANGES, *CLIENTS) if field.type == TIME)
+"""Columns of these names are times in every query: SQLite has no such type."""
+
+
+def query(text: str, **tables: R) -> R:
+    """The result of a query, as a table of the same engine. ``text`` has the name of each table in braces."""
+    first: Any = next(iter(tables.values()))
+    if isinstance(first, LocalTable):
+        local: Any = tables
+        assert {table.database for table in local.values()} == {first.database}
+        names = {name: table.name for name, table in local.items()}
+        result: Any = first.database.select(text.format(**names))
+    else:
+        result = first.sparkSession.sql(text, **tables)
+    return result  # type: ignore[no-any-return]
+
+
+def collect(text: str, **tables: Relation) -> list[Row]:
+    """The result of a query, which must be small; times are in UTC."""
+    result = query(text, **tables)
+    if isinstance(result, LocalTable):
+        return list(result.rows())
+    return [{name: _in_utc(value) for name, value in row.asDict().items()} for row in result.collect()]
+
+
+class Database:
+    """A database of this process. It is gone with the process: its temporary file has no name."""
+
+    def __init__(self) -> None:
+        self.connection = sqlite3.connect("", isolation_level=None)
+        for name, function in _FUNCTIONS.items():
+            self.connection.create_function(name, -1, function, deterministic=True)
+        self.connection.create_aggregate("min_by", 2, _MinBy)  # type: ignore[arg-type]
+        self.connection.create_aggregate("percentile_approx", 3, _Percentile)  # type: ignore[arg-type]
+        for setting in (f"cache_size = -{CACHE_KB}", "journal_mode = OFF", "synchronous = OFF"):
+            self.connection.execute(f"PRAGMA {setting}")
+        self.connection.execute("BEGIN")  # never committed
+        self._tables = 0
+
+    def table(self, columns: Iterable[str]) -> LocalTable:
+        """A new table, without rows."""
+        listed = ", ".join(f'"{column}"' for column in columns)
+        return self._new(f"({listed})")
+
+    def select(self, text: str) -> LocalTable:
+        """A new table of the rows of a query."""
+        return self._new(f"AS {text}")
+
+    def _new(self, definition: str) -> LocalTable:
+        self._tables += 1
+        name = f"table{self._tables}"
+        self.connection.execute(f"CREATE TABLE {name} {definition}")
+        return LocalTable(self, name)
+
+
+class LocalTable:
+    """A table of a database of this process."""
+
+    def __init__(self, database: Database, name: str) -> None:
+        self.database = database
+        self.name = name
+        self.columns = [column for _, column, *_ in database.connection.execute(f"PRAGMA table_info({name})")]
+
+    def add(self, batches: Iterable[pa.RecordBatch]) -> LocalTable:
+        """Add the rows of batches with these columns, in this order. Lists become JSON."""
+        insert = f"INSERT INTO {self.name} VALUES ({', '.join('?' for _ in self.columns)})"
+        for batch in batches:
+            columns = (_values(column) for column in batch.columns)
+            self.database.connection.executemany(insert, zip(*columns, strict=True))
+        return self
+
+    def exploded(self, column: str, name: str) -> LocalTable:
+        """A row for each element of the list in ``column``, with the element as column ``name``."""
+        return self.database.select(
+            f'SELECT {self.name}.*, json_each.value AS "{name}" FROM {self.name}, json_each({self.name}.{column})'
+        )
+
+    def rows(self) -> Iterator[Row]:
+        """All rows."""
+        for values in self.database.connection.execute(f"SELECT * FROM {self.name}"):
+            row = dict(zip(self.columns, values, strict=True))
+            for name in TIMES.intersection(row):
+                if row[name] is not None:
+                    row[name] = EPOCH + timedelta(microseconds=row[name])
+            yield row
+
+    def batches(self, schema: pa.Schema, size: int = 10_000) -> Iterator[pa.RecordBatch]:
+        """All rows as batches of at most ``size``, with the columns of ``schema``."""
+        listed = ", ".join(f'"{name}"' for name in schema.names)
+        cursor = self.database.connection.execute(f"SELECT {listed} FROM {self.name}")
+        while found := cursor.fetchmany(size):
+            columns = zip(schema.types, zip(*found, strict=True), strict=True)
+            yield pa.RecordBatch.from_arrays([pa.array(values, kind) for kind, values in columns], schema=schema)
+
+
+def exploded(table: R, column: str, name: str) -> R:
+    """A row for each element of the list in ``column``, with the element as column ``name``."""
+    found: Any = table
+    if isinstance(found, LocalTable):
+        result: Any = found.exploded(column, name)
+    else:
+        from pyspark.sql import functions as F
+
+        result = found.withColumn(name, F.explode(column))
+    return result  # type: ignore[no-any-return]
+
+
+def _values(column: pa.Array) -> list[Any]:
+    if pa.types.is_timestamp(column.type):
+        return column.cast(pa.int64()).to_pylist()  # type: ignore[no-any-return]
+    values: list[Any] = column.to_pylist()
+    if pa.types.is_list(column.type):
+        return [None if value is None else json.dumps(value) for value in values]
+    return values
+
+
+def _in_utc(value: Any) -> Any:
+    """Spark returns times to Python as naive local times, even if the session has a different time zone."""
+    return value.astimezone(UTC) if isinstance(value, datetime) else value
+
+
+def _place(*values: int | str | None) -> str:
+    """A struct, as a text with the same order: null first, numbers before 10^20 by value."""
+    return "\0".join(_part(value) for value in values)
+
+
+def _part(value: int | str | None) -> str:
+    if value is None:
+        return ""
+    return f"+{value + (1 << 63):020}" if isinstance(value, int) else f"+{value}"
+
+
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "floor": lambda value: None if value is None else math.floor(value),
+    "size": lambda listed: None if listed is None else len(json.loads(listed)),
+    "struct": _place,
+    "unix_micros": lambda time: time,
+}
+"""Functions of Spark that SQLite does not have; ``floor`` only in some builds."""
+
+
+class _MinBy:
+    """``min_by(value, key)``: the value of the least key."""
+
+    def __init__(self) -> None:
+        self._least: tuple[Any, Any] | None = None
+
+    def step(self, value: Any, key: Any) -> None:
+        if key is not None and (self._least is None or key < self._least[0]):
+            self._least = key, value
+
+    def finalize(self) -> Any:
+        return self._least and self._least[1]
+
+
+class _Percentile:
+    """``percentile_approx(value, share, accuracy)``, exact: the least value with this share of all up to it."""
+
+    def __init__(self) -> None:
+        self._values = array("d")
+        self._share = 0.0
+
+    def step(self, value: float | None, share: float, accuracy: int) -> None:
+        self._share = share
+        if value is not None:
+            self._values.append(value)
+
+    def finalize(self) -> float | None:
+        if not self._values:
+            return None
+        return sorted(self._values)[max(math.ceil(self._share * len(self._values)), 1) - 1]

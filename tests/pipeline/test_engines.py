@@ -1,0 +1,98 @@
+"""Spark and this process alone: the same tables and reports of the whole sample, and which of them is chosen."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as parquet
+import pytest
+from pyspark.sql import SparkSession
+
+from kwire_spark.command import run
+from kwire_spark.command.engines import LOCAL_LIMIT, Engine, LocalEngine, SparkEngine, engine_for
+from kwire_spark.inputs import Inputs
+from kwire_spark.options import OptionError
+
+DATA = Path(__file__).parents[1] / "data"
+SAMPLE = [str(DATA / "traffic" / "4.0.0"), str(DATA / "server_logs" / "3.9.1.log.gz")]
+COMMANDS = {"clients": 0, "readiness": 1, "census": 0, "latency": 0}
+OPTIONS = {"readiness": ["--target", "4.1.1"]}
+
+
+def comparable(cell: Any) -> Any:
+    """Without the last digits of means, since engines add up in different orders, and without
+    the zone of times, which Spark does not write."""
+    if isinstance(cell, datetime):
+        return cell.replace(tzinfo=None)
+    return round(cell, 6) if isinstance(cell, float) else cell
+
+
+def tables(folder: Path) -> dict[str, list[str]]:
+    """The rows of all tables below a folder: those of reports in their order, others in any."""
+    found: dict[str, list[str]] = {}
+    for file in sorted(folder.rglob("*.parquet")):
+        name = "/".join(part for part in file.parent.relative_to(folder).parts if "=" not in part) or file.name
+        rows = parquet.ParquetFile(file).read().to_pylist()
+        found.setdefault(name, []).extend(str([*map(comparable, row.values())]) for row in rows)
+    return {name: rows if name.endswith(".parquet") else sorted(rows) for name, rows in found.items()}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_engines_agree_on_the_whole_sample(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    told = {}
+    for engine in ("local", "spark"):
+        out = str(tmp_path / engine)
+        arguments = [command, *SAMPLE, *OPTIONS.get(command, []), "--engine", engine, "--out", out, "-q"]
+        assert run(arguments) == COMMANDS[command]
+        told[engine] = " ".join(capsys.readouterr().out.replace(out, "OUT").split())
+    assert told["local"].replace("Read without Spark.", "Read by Spark.") == told["spark"]
+    local, of_spark = tables(tmp_path / "local"), tables(tmp_path / "spark")
+    assert local.keys() == of_spark.keys()
+    for name, rows in local.items():
+        assert rows == of_spark[name], name
+        assert rows
+
+
+WITHOUT = """
+import sys
+sys.modules["pyspark"] = None
+from kwire_spark.command import COMMANDS, group, run
+for name in COMMANDS:
+    group.get_command(None, name)
+assert "pyarrow" not in sys.modules
+sys.exit(run(sys.argv[1:]))
+"""
+
+
+def test_nothing_but_python_is_needed_and_nothing_is_imported_before_it_is(tmp_path: Path) -> None:
+    log = str(DATA / "request_logs" / "3.9.1.log.gz")
+    arguments = ["readiness", "--target", "4.1.1", log, "--out", str(tmp_path / "out")]
+    ran = subprocess.run([sys.executable, "-c", WITHOUT, *arguments], capture_output=True, text=True, env={})
+    assert (ran.returncode, ran.stderr.strip()) == (1, "")
+    assert "Kafka 4.1.1 refuses 1 of" in ran.stdout
+    assert "Read without Spark." in ran.stdout
+    assert {path.stat().st_mode & 0o077 for path in (tmp_path / "out", *tmp_path.rglob("out/*"))} == {0}
+    assert (tmp_path / "out" / "clients" / "_kwire").exists()
+
+
+def chosen(name: str, size: int = 0, **needs: Any) -> type[Engine]:
+    options = {"out": "out", "table_format": "parquet", "master": None} | needs
+    return type(engine_for(name, Inputs(size=size), **options))
+
+
+def test_small_inputs_are_read_without_spark_unless_something_needs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert chosen("auto") is chosen("auto", LOCAL_LIMIT) is chosen("local", LOCAL_LIMIT + 1) is LocalEngine
+    assert chosen("auto", LOCAL_LIMIT + 1) is chosen("spark") is SparkEngine
+    needing: list[dict[str, Any]] = [{"master": "local[2]"}, {"out": "hdfs://a/b"}, {"table_format": "delta"}]
+    for needs in needing:
+        assert chosen("auto", **needs) is SparkEngine
+        with pytest.raises(OptionError, match="which needs Spark"):
+            chosen("local", **needs)
+    monkeypatch.setenv("MASTER", "local[2]")
+    assert chosen("auto") is SparkEngine
