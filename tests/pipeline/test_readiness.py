@@ -74,14 +74,35 @@ def test_the_first_release_that_refuses_and_the_first_that_deprecates_are_told()
 
 def test_a_newer_version_is_no_danger_to_a_client_that_asks() -> None:
     newer = RELEASES["4.1.1"].apis[FETCH].accepted[-1]
-    assert judge(FETCH, newer, RELEASES["4.0.0"], negotiates=True).state == "unsure"
+    assert judge(FETCH, newer, RELEASES["4.0.0"], negotiates=True).state == "ok"
     assert judge(FETCH, newer, RELEASES["4.0.0"], negotiates=False).state == "refused"
     later_dropped = judge(LEADER_AND_ISR, 7, RELEASES["2.8.2"], negotiates=True)
-    assert (later_dropped.state, later_dropped.first) == ("unsure", "4.0.0")
+    assert (later_dropped.state, later_dropped.first) == ("ok", "4.0.0")
     assert told("4.0.0", use(FETCH, newer), use(API_VERSIONS, 3)).exit_code == 0
     assert (
         told("4.0.0", use(FETCH, newer), use(API_VERSIONS, 3, client=Client("two", None, None, None))).exit_code == 1
     )
+
+
+def test_a_client_newer_than_all_known_releases_is_judged_by_what_is_known() -> None:
+    newest = RELEASES.newest
+    assert judge(FETCH, 99, newest, negotiates=True).state == "ok"
+    assert judge(PRODUCE, 99, RELEASES["0.9.0"], negotiates=True).state == "unknown"  # newer clients have 3 and later
+    silent = judge(FETCH, 99, newest)
+    assert (silent.state, silent.reason) == (
+        "unknown",
+        f"newer than Kafka {newest.name}, the newest release known here",
+    )
+    report = told(newest.name, use(FETCH, 99), use(API_VERSIONS, 99), use(PRODUCE, 1), use(PRODUCE, 99))
+    assert report.table("clients").column("verdict") == ["refused"]
+    assert report.table("refused").column("newest_common") == [None]
+    assert not report.table("doubtful").rows
+
+
+def test_what_newer_clients_may_have_dropped_is_unsure() -> None:
+    newest = RELEASES.newest.apis[PRODUCE].accepted[-1]
+    verdict = judge(PRODUCE, newest, RELEASES["0.9.0"], negotiates=True)
+    assert (verdict.state, "accepts older versions only" in verdict.reason) == ("unsure", True)
 
 
 def test_a_client_and_api_is_one_row_with_its_evidence() -> None:

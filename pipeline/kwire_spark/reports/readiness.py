@@ -148,7 +148,7 @@ def _cells(key: int, bad: Judged, group: Judged, target: Release) -> dict[str, C
     """``group`` has all uses of an API by a client; those in ``bad`` have the state in question."""
     api = target.apis.get(key)
     (worst, verdict), *_ = bad
-    good = [use.version for use, other in group if SEVERITY[other.state] < SEVERITY["unknown"]]
+    good = [use.version for use, _ in group if api and use.version in api.accepted]
     return {
         "api": worst.api,
         "versions": tuple(use.version for use, _ in bad),

@@ -17,7 +17,7 @@ from kwire_kafka.releases import RELEASES
 from kwire_spark.reports.text import runs
 
 if TYPE_CHECKING:
-    from kwire.releases import Release
+    from kwire.releases import Api, Release, Releases
 
 OK, DEPRECATED, UNKNOWN, UNSURE, REFUSED = "ok", "deprecated", "unknown", "unsure", "refused"
 SEVERITY = {OK: 0, DEPRECATED: 1, UNKNOWN: 2, UNSURE: 3, REFUSED: 4}
@@ -53,46 +53,59 @@ Fetch, and those of administrators, such as UpdateFeatures and UnregisterBroker.
 
 
 @cache
-def refused_by(api_key: int, version: int) -> tuple[str, ...]:
+def refused_by(api_key: int, version: int, releases: Releases = RELEASES) -> tuple[str, ...]:
     """The releases that refuse a version that an earlier one accepted, oldest first; not those that are too old for
     it."""
-    later = dropwhile(lambda name: not _accepts(name, api_key, version), RELEASES)
-    return tuple(name for name in later if not _accepts(name, api_key, version))
+    later = dropwhile(lambda name: not _accepts(releases[name], api_key, version), releases)
+    return tuple(name for name in later if not _accepts(releases[name], api_key, version))
 
 
 @cache
-def deprecated_in(api_key: int, version: int) -> tuple[str, ...]:
+def deprecated_in(api_key: int, version: int, releases: Releases = RELEASES) -> tuple[str, ...]:
     """The releases that deprecate a version, oldest first; from 3.7 on."""
     return tuple(
         name
-        for name, release in RELEASES.items()
+        for name, release in releases.items()
         if api_key in release.apis and version in release.apis[api_key].deprecated
     )
 
 
-def is_known(api_key: int, version: int) -> bool:
+def is_known(api_key: int, version: int, releases: Releases = RELEASES) -> bool:
     """Whether any release accepts this version."""
-    return any(_accepts(name, api_key, version) for name in RELEASES)
+    return any(_accepts(release, api_key, version) for release in releases.values())
 
 
-def spans(releases: Sequence[str]) -> str:
-    """Releases as text, with adjacent ones joined.
+def is_newer(api_key: int, version: int, releases: Releases = RELEASES) -> bool:
+    """Whether this version is above those that any release accepts of this API."""
+    apis = [release.apis[api_key] for release in releases.values() if api_key in release.apis]
+    return bool(apis) and all(version >= api.all_accepted(unstable=True).stop for api in apis)
+
+
+def spans(names: Sequence[str], releases: Releases = RELEASES) -> str:
+    """Names of releases as text, with adjacent ones joined.
 
     >>> spans(["3.7.2", "3.8.1", "4.0.0"]), spans(["4.0.1", "4.1.1"]), spans([])
     ('3.7.2 to 3.8.1, 4.0.0', '4.0.1 and newer', '')
     """
-    order = list(RELEASES)
+    order = list(releases)
     texts = []
-    for run in runs(map(order.index, releases)):
+    for run in runs(map(order.index, names)):
         first, last = order[run[0]], order[run[-1]]
         several = f"{first} to {last}" if first != last else first
         texts.append(f"{first} and newer" if last == order[-1] else several)
     return ", ".join(texts)
 
 
-def _accepts(name: str, api_key: int, version: int) -> bool:
-    api = RELEASES[name].apis.get(api_key)
+def _accepts(release: Release, api_key: int, version: int) -> bool:
+    api = release.apis.get(api_key)
     return api is not None and (version in api.accepted or version in api.unstable)
+
+
+def _has_older(api_key: int, version: int, api: Api, releases: Releases) -> bool:
+    """Whether clients with a version that is too new for ``api`` have an older one that it accepts: those of the
+    first release that has the version, or of the newest release."""
+    first = next((release for release in releases.values() if _accepts(release, api_key, version)), releases.newest)
+    return api_key in first.apis and first.apis[api_key].accepted.start < api.accepted.stop
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,31 +122,46 @@ class Verdict:
     deprecated: str | None = None
 
 
-def judge(api_key: int, version: int, target: Release, *, negotiates: bool = False) -> Verdict:
+def judge(
+    api_key: int, version: int, target: Release, *, negotiates: bool = False, releases: Releases = RELEASES
+) -> Verdict:
     """The verdict of ``target``. ``negotiates``: the client was seen to send ApiVersions requests.
 
     What counts is which versions a release accepts, not which it advertises: 4.x advertises Produce 0-2 and refuses
     it, and 4.0.0 alone refuses JoinGroup 0-1 [KAFKA-18334, KAFKA-19444]. A client that negotiates is not in danger
-    from a version that is too new for the release: it will use a lower one.
+    from a version that is too new for the release, known or not: it will use a lower one. ``releases`` are the known
+    ones, to which the target belongs.
     """
-    first = next(iter(refused_by(api_key, version)), None)
-    deprecated = next(iter(deprecated_in(api_key, version)), None)
-    return Verdict(*_state(api_key, version, target, negotiates), first, deprecated)
+    first = next(iter(refused_by(api_key, version, releases)), None)
+    deprecated = next(iter(deprecated_in(api_key, version, releases)), None)
+    return Verdict(*_state(api_key, version, target, negotiates, releases), first, deprecated)
 
 
-def _state(api_key: int, version: int, target: Release, negotiates: bool) -> tuple[str, str]:
+def _state(api_key: int, version: int, target: Release, negotiates: bool, releases: Releases) -> tuple[str, str]:
     api = target.apis.get(api_key)
     always_answered = api_key == ApiKey.API_VERSIONS
     if api is not None and (version in api.accepted or always_answered):
         return (DEPRECATED, "a future release will remove it") if version in api.deprecated else (OK, "")
     if api is not None and version in api.unstable:
         return UNSURE, "accepted only if unstable.api.versions.enable is set"
-    if not is_known(api_key, version):
-        has_api = any(api_key in release.apis for release in RELEASES.values())
+    if (
+        api is not None
+        and negotiates
+        and version >= api.accepted.stop
+        and _has_older(api_key, version, api, releases)
+    ):
+        return OK, ""
+    if is_newer(api_key, version, releases):
+        return UNKNOWN, f"newer than Kafka {releases.newest.name}, the newest release known here"
+    if not is_known(api_key, version, releases):
+        has_api = any(api_key in release.apis for release in releases.values())
         return UNKNOWN, f"no known release has this {'version' if has_api else 'API'}"
-    refusing = refused_by(api_key, version)
+    refusing = refused_by(api_key, version, releases)
     if target.name in refusing:
-        return REFUSED, f"refused by {spans(refusing)}"
+        return REFUSED, f"refused by {spans(refusing, releases)}"
     if negotiates:
-        return UNSURE, "newer than the target; the client negotiates, so it should use an older one"
+        lacks = (
+            "has no version of this API" if api is None else "accepts older versions only, which it may have dropped"
+        )
+        return UNSURE, f"the client negotiates, but the target {lacks}"
     return REFUSED, "newer than the target, and the client was not seen to negotiate versions"

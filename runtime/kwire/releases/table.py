@@ -21,8 +21,11 @@ Accepted versions include the unstable ones; an empty text for advertised versio
 class Releases(Mapping[str, Release]):
     """All releases, oldest first, by name. ``"4.1"`` finds the newest known release of that line.
 
-    An unknown name raises :class:`~kwire.errors.UnknownReleaseError`.
+    An unknown name raises :class:`~kwire.errors.UnknownReleaseError`. Compares by identity.
     """
+
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
 
     def __init__(
         self,
