@@ -98,10 +98,13 @@ fuzz: $(FUZZ)/.ready  ## break messages, records, connections and logs, guided b
 attack: $(READY)  ## a million broken definitions, archives, captures, segments and logs, each under limits of its own
 	$(BIN)/python -m tests.attack
 
-conformance: $(READY)  ## compare with Kafka's own classes, 3.9.1 and 4.1.1: needs a JDK and mvn
-	$(BIN)/python -m tests.conformance
+conformance: $(READY)  ## compare with Kafka's own classes, newest 3.x and newest release: needs a JDK and mvn
+	$(BIN)/python -m tests.conformance $(if $(RELEASE),--release $(RELEASE))
 
-conformance-vectors: $(READY)  ## the same, and rewrite tests/data/conformance
+conformance-all: $(READY)  ## the same for the newest release of every line since 2.5
+	$(BIN)/python -m tests.conformance --all
+
+conformance-vectors: $(READY)  ## the same as conformance, and rewrite tests/data/conformance
 	$(BIN)/python -m tests.conformance --update-vectors
 
 e2e: $(PEERS)/.ready  ## talk to brokers of Kafka 4.1.1 and 3.9.1: needs java and mvn

@@ -31,7 +31,7 @@ def check(jvm: Jvm, rounds: int, tally: Tally) -> Counter[str]:
     """Mutations of Java's batches, with checksums that are right again. Gives what only Java reads, by our reason and
     the choice that makes us read it too, if there is one."""
     only_java: Counter[str] = Counter()
-    for magic, codec, kind in combinations(control=True):
+    for magic, codec, kind in combinations(jvm.kinds(), control=True):
         random = Random(seed("broken", magic, codec, kind))
         for number in range(rounds):
             data = jvm.build(magic, codec, kind, seed(magic, codec, kind, number % 8)).data

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
+import zipfile
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
+from hashlib import sha256
 from pathlib import Path
 from types import TracebackType
 
-from tests.real_kafka.jars import classpath
+from tests.real_kafka.jars import classpath, fetch
 
 SOURCES = Path(__file__).with_name("java")
 BUILD = Path(__file__).resolve().parents[2] / "build" / "conformance"
+IMPORT = re.compile(r"^import (org\.apache\.kafka\.[\w.]+)\.(\w+);$", re.MULTILINE)
 
 
 class Refused(Exception):
@@ -36,8 +42,9 @@ class Jvm:
     """A running ``java/Conformance.java`` on the jars of a release. Use it in a ``with`` statement."""
 
     def __init__(self, release: str) -> None:
+        self.release = release
         path = f"{_compiled(release)}:{classpath(release)}"
-        options = ["-Xmx1g", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dfile.encoding=UTF-8"]
+        options = ["-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dfile.encoding=UTF-8"]
         self._process = subprocess.Popen(
             [_tool("java"), *options, "-cp", path, "Conformance"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
@@ -78,6 +85,10 @@ class Jvm:
         written, json, rest = self._ask("read", name, version, data.hex(), version if write is None else write)
         return Written(bytes.fromhex(written), json, int(rest))
 
+    def kinds(self) -> frozenset[str]:
+        """The kinds of record batches that the release knows."""
+        return frozenset(self._ask("kinds"))
+
     def build(self, magic: int, codec: str, kind: str, seed: int) -> Written:
         """Record batches that Java builds, and what it reads in them."""
         data, json = self._ask("build", magic, codec, kind, seed)
@@ -105,18 +116,42 @@ class Jvm:
 def _compiled(release: str) -> Path:
     """The folder of our classes, compiled against the jars of ``release``."""
     folder = BUILD / release
-    sources = sorted(SOURCES.glob("*.java"))
-    newest = max(source.stat().st_mtime for source in sources)
+    written = {source.name: source.read_text() for source in sorted(SOURCES.glob("*.java"))}
+    sources = folder / "sources"
     stamp = folder / ".compiled"
-    if not stamp.is_file() or stamp.stat().st_mtime < newest:
+    digest = sha256("".join(written.values()).encode()).hexdigest()
+    if not stamp.is_file() or stamp.read_text() != digest:
         shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(parents=True)
-        lint = "-Xlint:all,-classfile,-processing"
-        subprocess.run(
-            [_tool("javac"), lint, "-Werror", "-d", folder, "-cp", classpath(release), *sources], check=True
-        )
-        stamp.touch()
+        sources.mkdir(parents=True)
+        packages = _packages(fetch(release) / f"kafka-clients-{release}.jar")
+        for name, text in written.items():
+            (sources / name).write_text(IMPORT.sub(partial(import_of, packages), text))
+        options = ["-Xlint:all,-classfile,-processing", "-Werror", "-d", str(folder), "-cp", classpath(release)]
+        subprocess.run([_tool("javac"), *options, *map(str, sorted(sources.iterdir()))], check=True)
+        stamp.write_text(digest)
     return folder
+
+
+def _packages(jar: Path) -> dict[str, set[str]]:
+    """The packages that have a class of a name, for all classes of a jar."""
+    found: dict[str, set[str]] = {}
+    with zipfile.ZipFile(jar) as archive:
+        for name in archive.namelist():
+            package, _, file = name.rpartition("/")
+            if file.endswith(".class") and "$" not in file:
+                found.setdefault(file.removesuffix(".class"), set()).add(package.replace("/", "."))
+    return found
+
+
+def import_of(packages: Mapping[str, set[str]], statement: re.Match[str]) -> str:
+    """The import of a class from where the release has it: Kafka moves its classes between packages."""
+    package, name = statement.groups()
+    there = packages.get(name, set())
+    if package not in there:
+        if len(there) != 1:
+            raise ValueError(f"{name} is no longer in {package}, but in {', '.join(sorted(there)) or 'no package'}")
+        (package,) = there
+    return f"import {package}.{name};"
 
 
 def _tool(name: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,22 +11,33 @@ from typing import Any
 from kwire.errors import UnknownMessageError
 from kwire.message import Message
 from kwire_kafka import PROTOCOL
+from kwirec.diagnostics.diagnostic import Report
+from kwirec.diagnostics.reading import read_sources
+from kwirec.diff.compare_fields import default_text
+from kwirec.frontend import parse
+from kwirec.ir import Schema, resolve
+from kwirec.ir.schema import Message as Definition
+from kwirec.ir.schema import Struct, StructType, base_type
+from kwirec.merge.history import release_key
+from tests.conformance.compare import union
+from tests.real_kafka.jars import fetch
 
-ROOT = Path(__file__).resolve().parents[2]
-RELEASES = ROOT / "tests" / "data" / "kafka_releases.zip"
-EXCEPTIONS = ROOT / "message_defs" / "kafka" / "exceptions.json"
+EXCEPTIONS = Path(__file__).resolve().parents[2] / "message_defs" / "kafka" / "exceptions.json"
 
 
 @dataclass(frozen=True)
 class Pair:
     """A message in a version. The numbers differ where a release numbered the same bytes otherwise. ``fields`` are
-    the names of all fields that the release has in the message, of whatever struct and version."""
+    the names of all fields that the release has in the message, of whatever struct and version. ``changed`` are those
+    with another default than ours, or that the release ignores and we do not, or the other way round: the release
+    writes other bytes than we for what it read in another version."""
 
     java: str
     java_version: int
     message: type[Message]
     version: int
     fields: frozenset[str]
+    changed: tuple[str, ...]
 
     def __str__(self) -> str:
         return f"{self.message.__name__} v{self.version}"
@@ -51,12 +61,13 @@ class Pairing:
     unmatched: list[str]
 
 
-def pair_up(release: str, classes: Mapping[str, range]) -> Pairing:
+def pair_up(release: str, definitions: Schema, classes: Mapping[str, range]) -> Pairing:
     """Match the classes of a release with its definitions, and those with our classes."""
     found = Pairing([], [], [])
     exceptions = {(entry["message"], entry["version"]): entry for entry in _exceptions(release)}
     left = dict(classes)
-    for name, versions, fields in _definitions(release):
+    for definition in _valid(definitions):
+        name, versions = definition.name, range(definition.valid.low, definition.valid.high + 1)
         java = name if name in classes else name + "Data"
         if left.pop(java, None) != versions:
             found.unmatched.append(f"{name} {versions}: Java has {classes.get(java)}")
@@ -66,6 +77,8 @@ def pair_up(release: str, classes: Mapping[str, range]) -> Pairing:
         except UnknownMessageError as unknown:
             found.unmatched.append(str(unknown))
             continue
+        fields = frozenset(field.name for struct in definition.structs for field in struct.fields)
+        changed = _changed(definition)
         for version in versions:
             exception = exceptions.get((message.__name__, version), {"now": version})
             if "now" not in exception:
@@ -73,37 +86,52 @@ def pair_up(release: str, classes: Mapping[str, range]) -> Pairing:
             elif exception["now"] not in message.VALID_VERSIONS:
                 found.unmatched.append(f"{message.__name__} has no version {exception['now']}")
             else:
-                found.pairs.append(Pair(java, version, message, exception["now"], fields))
+                found.pairs.append(Pair(java, version, message, exception["now"], fields, changed))
     found.unmatched.extend(f"there is no definition for the class {java}" for java in left)
     return found
 
 
-def defined(release: str) -> dict[str, range]:
+def _changed(definition: Definition) -> tuple[str, ...]:
+    """The fields whose values a version without them gets, or loses, otherwise than in the union."""
+    ours = union().message(PROTOCOL[definition.name].__name__)
+    assert ours
+    return tuple(sorted(set(_changed_in(definition, definition.root, ours, ours.root))))
+
+
+def _changed_in(theirs: Definition, their: Struct, ours: Definition, our: Struct) -> Iterator[str]:
+    for field in their.fields:
+        for same in our.fields:
+            if field.name not in (same.name, *same.aliases):
+                continue
+            everywhere = field.versions.covers(theirs.valid)
+            if not everywhere and (field.ignorable, default_text(field)) != (same.ignorable, default_text(same)):
+                yield field.name
+            base, other = base_type(field.type), base_type(same.type)
+            if isinstance(base, StructType) and isinstance(other, StructType):
+                yield from _changed_in(theirs, theirs.struct(base.name), ours, ours.struct(other.name))
+
+
+def in_jars(release: str) -> Schema:
+    """The definitions in the jars of a release."""
+    report = Report()
+    sources = read_sources(sorted(fetch(release).glob("kafka*.jar")), report, required=False)
+    schema = resolve([parse(source, report) for source in sources], report)
+    if report.has_errors():
+        raise ValueError(f"{release}: {report.diagnostics[0]}")
+    return schema
+
+
+def defined(definitions: Schema) -> dict[str, range]:
     """The messages that a release defines, with their versions."""
-    return {name: versions for name, versions, _ in _definitions(release)}
+    return {one.name: range(one.valid.low, one.valid.high + 1) for one in _valid(definitions)}
 
 
-def _definitions(release: str) -> Iterator[tuple[str, range, frozenset[str]]]:
-    with zipfile.ZipFile(RELEASES) as archive:
-        for line in archive.read(f"{release}.jsonl").splitlines():
-            schema = json.loads(line)["schema"]
-            if schema.get("validVersions", "none") != "none":
-                first, _, last = schema["validVersions"].partition("-")
-                yield schema["name"], range(int(first), int(last or first) + 1), frozenset(_field_names(schema))
-
-
-def _field_names(struct: dict[str, Any]) -> Iterator[str]:
-    for field in struct.get("fields", ()):
-        yield field["name"]
-        yield from _field_names(field)
-    for common in struct.get("commonStructs", ()):
-        yield from _field_names(common)
+def _valid(definitions: Schema) -> Iterator[Definition]:
+    return (message for message in definitions.messages if message.valid)
 
 
 def _exceptions(release: str) -> Iterator[dict[str, Any]]:
-    with zipfile.ZipFile(RELEASES) as archive:
-        order = [name.removesuffix(".jsonl") for name in archive.namelist()]
     for entry in json.loads(EXCEPTIONS.read_text()):
         first, _, last = entry["releases"].partition("..")
-        if order.index(first) <= order.index(release) <= order.index(last or first):
+        if release_key(first) <= release_key(release) <= release_key(last or first):
             yield entry

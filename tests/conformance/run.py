@@ -12,7 +12,7 @@ from tests.conformance import broken_batches, leniency, messages, records, table
 from tests.conformance.jvm import Jvm
 from tests.conformance.leniency import BrokenVector, Leniency
 from tests.conformance.messages import Vector
-from tests.conformance.pairs import Pair, Skipped, pair_up
+from tests.conformance.pairs import Pair, Skipped, in_jars, pair_up
 from tests.conformance.records import BatchVector
 from tests.conformance.tally import Tally
 
@@ -50,7 +50,7 @@ class ReleaseReport:
 def run(release: str, effort: Effort) -> ReleaseReport:
     """Compare everything. With ``keep_vectors`` the checked-in vectors are written anew."""
     with Jvm(release) as jvm:
-        pairing = pair_up(release, jvm.classes())
+        pairing = pair_up(release, in_jars(release), jvm.classes())
         pairs = pairing.pairs
         newer = {str(pair): tags for pair in pairs if (tags := leniency.newer_tags(pair))}
         report = ReleaseReport(release, len({pair.message for pair in pairs}), len(pairs), pairing.skipped, newer)
@@ -77,8 +77,8 @@ def _messages(
     for pair in pairs:
         kept += _few(messages.from_java(jvm, pair, effort.randoms, report.tally))
         messages.to_java(jvm, pair, effort.randoms, report.tally)
-        messages.convert(jvm, pair, versions[pair.message], CONVERSIONS, report.tally)
         if str(pair) not in report.newer:
+            messages.convert(jvm, pair, versions[pair.message], CONVERSIONS, report.tally)
             mutations = list(leniency.check(jvm, pair, effort.mutations, report.leniency))
             broken += [vector for vector in mutations if len(vector.data) < SMALL][: vectors.BROKEN]
     return kept, broken

@@ -12,12 +12,14 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from kwirec.merge.history import release_key
 from tests.conformance.leniency import BrokenVector
 from tests.conformance.messages import Vector
 from tests.conformance.records import BatchVector
 
 FOLDER = Path(__file__).resolve().parents[1] / "data" / "conformance"
-RELEASES = ("3.9.1", "4.1.1")
+RELEASES = tuple(sorted((path.stem for path in FOLDER.glob("*.zip")), key=release_key))
+"""The releases that there are vectors of, the newest last."""
 RANDOMS = 3
 """How many random instances of each message and version, and batches of each kind, are kept."""
 BROKEN = 2
@@ -42,6 +44,13 @@ def write(
             entry.compress_type = zipfile.ZIP_DEFLATED
             archive.writestr(entry, "".join(content), compresslevel=9)
     return path
+
+
+def keep_only(releases: Iterable[str]) -> None:
+    """Remove the vectors of other releases."""
+    for path in FOLDER.glob("*.zip"):
+        if path.stem not in releases:
+            path.unlink()
 
 
 def messages(release: str) -> Iterator[Vector]:

@@ -1,10 +1,12 @@
 """Kafka's own jars, with all they need, fetched by Maven coordinates into ``build/jars/RELEASE``.
 
+A release may lack modules: 4.4.0 came without kafka-streams and kafka-tools-api. Then its folder has the others.
 ``python -m tests.real_kafka.jars 4.1.1`` fetches a release by hand. It takes a java and ``mvn`` on the path.
 """
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
@@ -40,7 +42,11 @@ POM = """\
   </dependencies>
 </project>
 """
-DEPENDENCY = "    <dependency><groupId>{}</groupId><artifactId>{}</artifactId><version>{}</version></dependency>"
+DEPENDENCY = """\
+    <dependency>
+      <groupId>{}</groupId><artifactId>{}</artifactId><version>{}</version><exclusions>{}</exclusions>
+    </dependency>"""
+EXCLUSION = "<exclusion><groupId>org.apache.kafka</groupId><artifactId>{}</artifactId></exclusion>"
 
 
 class FetchFailed(Exception):
@@ -58,7 +64,13 @@ def fetch(release: str, logging: tuple[str, str, str] = SIMPLE, artifacts: tuple
     JARS.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=JARS) as scratch:
         fresh = Path(scratch) / "fresh"
-        _copy_dependencies(pom, Path(scratch), fresh)
+        try:
+            _copy_dependencies(pom, Path(scratch), fresh)
+        except FetchFailed as failed:
+            missing = missing_modules(str(failed), release)
+            if not missing or artifacts[0] in missing:
+                raise
+            _copy_dependencies(_pom(release, logging, artifacts, missing), Path(scratch), fresh)
         (fresh / "pom.xml").write_text(pom)
         shutil.rmtree(folder, ignore_errors=True)
         fresh.rename(folder)  # all or nothing: a folder that exists is complete
@@ -70,9 +82,22 @@ def classpath(release: str, logging: tuple[str, str, str] = SIMPLE, artifacts: t
     return str(fetch(release, logging, artifacts) / "*")
 
 
-def _pom(release: str, logging: tuple[str, str, str], artifacts: tuple[str, ...]) -> str:
-    wanted = [*(("org.apache.kafka", artifact, release) for artifact in artifacts), logging, *EXTRA.get(release, ())]
-    return POM.format(dependencies="\n".join(DEPENDENCY.format(*coordinates) for coordinates in wanted))
+def _pom(
+    release: str, logging: tuple[str, str, str], artifacts: tuple[str, ...], missing: frozenset[str] = frozenset()
+) -> str:
+    there = (("org.apache.kafka", artifact, release) for artifact in artifacts if artifact not in missing)
+    exclusions = "".join(map(EXCLUSION.format, sorted(missing)))
+    wanted = [
+        DEPENDENCY.format(*coordinates, exclusions) for coordinates in (*there, logging, *EXTRA.get(release, ()))
+    ]
+    return POM.format(dependencies="\n".join(wanted))
+
+
+def missing_modules(said: str, release: str) -> frozenset[str]:
+    """The modules that Maven did not find, by what it said; what it could not reach is not among them."""
+    if "was not found in" not in said and "Could not find artifact" not in said:
+        return frozenset()
+    return frozenset(re.findall(rf"org\.apache\.kafka:([\w.-]+):jar:{re.escape(release)}(?=[,: ])", said))
 
 
 def _copy_dependencies(pom: str, project: Path, target: Path) -> None:

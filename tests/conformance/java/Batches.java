@@ -1,48 +1,52 @@
+import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HexFormat;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalLong;
 import java.util.Random;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import org.apache.kafka.common.compress.Compression;
 import org.apache.kafka.common.header.Header;
 import org.apache.kafka.common.header.internals.RecordHeader;
-import org.apache.kafka.common.message.KRaftVersionRecord;
-import org.apache.kafka.common.message.KRaftVersionRecordJsonConverter;
-import org.apache.kafka.common.message.LeaderChangeMessage;
-import org.apache.kafka.common.message.LeaderChangeMessageJsonConverter;
-import org.apache.kafka.common.message.SnapshotFooterRecord;
-import org.apache.kafka.common.message.SnapshotFooterRecordJsonConverter;
-import org.apache.kafka.common.message.SnapshotHeaderRecord;
-import org.apache.kafka.common.message.SnapshotHeaderRecordJsonConverter;
-import org.apache.kafka.common.message.VotersRecord;
-import org.apache.kafka.common.message.VotersRecordJsonConverter;
 import org.apache.kafka.common.protocol.ByteBufferAccessor;
 import org.apache.kafka.common.protocol.Message;
-import org.apache.kafka.common.record.CompressionType;
-import org.apache.kafka.common.record.ControlRecordType;
-import org.apache.kafka.common.record.ControlRecordUtils;
-import org.apache.kafka.common.record.DefaultRecordBatch;
-import org.apache.kafka.common.record.EndTransactionMarker;
-import org.apache.kafka.common.record.MemoryRecords;
-import org.apache.kafka.common.record.MemoryRecordsBuilder;
-import org.apache.kafka.common.record.Record;
-import org.apache.kafka.common.record.RecordBatch;
 import org.apache.kafka.common.record.TimestampType;
-import org.apache.kafka.common.utils.ByteBufferOutputStream;
+import org.apache.kafka.common.record.internal.CompressionType;
+import org.apache.kafka.common.record.internal.ControlRecordType;
+import org.apache.kafka.common.record.internal.DefaultRecordBatch;
+import org.apache.kafka.common.record.internal.EndTransactionMarker;
+import org.apache.kafka.common.record.internal.MemoryRecords;
+import org.apache.kafka.common.record.internal.MemoryRecordsBuilder;
+import org.apache.kafka.common.record.internal.Record;
+import org.apache.kafka.common.record.internal.RecordBatch;
+import org.apache.kafka.common.record.internal.SimpleRecord;
+import org.apache.kafka.common.utils.internals.ByteBufferOutputStream;
 
 /** Record batches, built and read by Kafka's own classes. */
 final class Batches {
     private static final HexFormat HEX = HexFormat.of();
     private static final JsonNodeFactory JSON = JsonNodeFactory.instance;
     private static final long NOW = 1_750_000_000_000L;
+    /** Kinds of batches with a control record that has a message as its value. */
+    private static final Map<String, Control> CONTROL = Map.of(
+        "leader", new Control(2, "LEADER_CHANGE", "LeaderChangeMessage"),
+        "header", new Control(3, "SNAPSHOT_HEADER", "SnapshotHeaderRecord"),
+        "footer", new Control(4, "SNAPSHOT_FOOTER", "SnapshotFooterRecord"),
+        "version", new Control(5, "KRAFT_VERSION", "KRaftVersionRecord"),
+        "voters", new Control(6, "KRAFT_VOTERS", "VotersRecord"));
 
     private final byte magic;
     private final String kind;
     private final CompressionType codec;
     private final Random random;
+    private long base;
 
     private Batches(byte magic, String codec, String kind, long seed) {
         this.magic = magic;
@@ -51,10 +55,31 @@ final class Batches {
         this.random = new Random(seed);
     }
 
-    /**
-     * A batch of a kind: plain, append, idempotent, transactional, horizon, sparse, empty, or one with the control
-     * record control, leader, header, footer, version or voters.
-     */
+    /** The number of a control record's type, which its enum shows since 3.5 only, with the name of its constant. */
+    private record Control(int type, String name, String message) {
+        /** Whether the release has it, and its value says its version, as since 3.0. */
+        boolean known() {
+            return Arrays.stream(ControlRecordType.values()).anyMatch(type -> type.name().equals(name))
+                && Slot.of(Generated.named(message), (short) 0).get(0).name.equals("version");
+        }
+    }
+
+    /** The kinds of batches that the release knows. */
+    static List<String> kinds() {
+        List<String> kinds = new ArrayList<>(
+            List.of("plain", "append", "idempotent", "transactional", "sparse", "empty", "control"));
+        if (Release.knowsHorizon()) {
+            kinds.add("horizon");
+        }
+        CONTROL.forEach((kind, control) -> {
+            if (control.known()) {
+                kinds.add(kind);
+            }
+        });
+        return kinds;
+    }
+
+    /** A batch of one of these kinds. */
     static byte[] build(byte magic, String codec, String kind, long seed) {
         return new Batches(magic, codec, kind, seed).build();
     }
@@ -67,12 +92,7 @@ final class Batches {
         switch (kind) {
             case "control" -> builder.appendEndTxnMarker(NOW, new EndTransactionMarker(
                 random.nextBoolean() ? ControlRecordType.COMMIT : ControlRecordType.ABORT, random.nextInt(1000)));
-            case "leader" -> control(
-                builder, ControlRecordType.LEADER_CHANGE, LeaderChangeMessage.class, random.nextInt(2));
-            case "header" -> control(builder, ControlRecordType.SNAPSHOT_HEADER, SnapshotHeaderRecord.class, 0);
-            case "footer" -> control(builder, ControlRecordType.SNAPSHOT_FOOTER, SnapshotFooterRecord.class, 0);
-            case "version" -> control(builder, ControlRecordType.KRAFT_VERSION, KRaftVersionRecord.class, 0);
-            case "voters" -> control(builder, ControlRecordType.KRAFT_VOTERS, VotersRecord.class, 0);
+            case "leader", "header", "footer", "version", "voters" -> append(builder, CONTROL.get(kind));
             default -> append(builder, random.nextInt(20) == 0 ? 300 : 1 + random.nextInt(12));
         }
         MemoryRecords built = builder.build();
@@ -83,12 +103,13 @@ final class Batches {
 
     private MemoryRecordsBuilder builder() {
         boolean transactional = kind.equals("transactional") || kind.equals("control");
-        boolean control = "control leader header footer version voters".contains(kind);
+        boolean control = kind.equals("control") || CONTROL.containsKey(kind);
         boolean producer = transactional || kind.equals("idempotent");
         boolean append = kind.equals("append");
-        return new MemoryRecordsBuilder(
-            new ByteBufferOutputStream(1024), magic, Compression.of(codec).build(), timestampType(),
-            Math.abs(random.nextInt()), append ? NOW + 5 : RecordBatch.NO_TIMESTAMP,
+        base = Math.abs(random.nextInt());
+        return Release.builder(
+            new ByteBufferOutputStream(1024), magic, codec, timestampType(),
+            base, append ? NOW + 5 : RecordBatch.NO_TIMESTAMP,
             producer ? Math.abs(random.nextInt()) : RecordBatch.NO_PRODUCER_ID,
             producer ? (short) random.nextInt(100) : RecordBatch.NO_PRODUCER_EPOCH,
             producer && !control ? random.nextInt(3) == 0 ? Integer.MAX_VALUE - 2 : random.nextInt(1000)
@@ -141,14 +162,14 @@ final class Batches {
         return bytes;
     }
 
-    private void control(MemoryRecordsBuilder builder, ControlRecordType type, Class<?> value, int version) {
-        Message message = new Instances(Instances.Shape.FULL, (short) version, random.nextLong()).make(value);
-        for (Slot slot : Slot.of(value, (short) version)) {
-            if (slot.name.equals("version")) {
-                slot.set(message, (short) version);
-            }
-        }
-        builder.appendControlRecord(NOW, type, ByteBuffer.wrap(Generated.write(message, (short) version)));
+    private void append(MemoryRecordsBuilder builder, Control control) {
+        Class<?> value = Generated.named(control.message);
+        int versions = Generated.create(value).highestSupportedVersion() + 1;
+        short version = (short) (versions == 1 ? 0 : random.nextInt(versions));
+        Message message = new Instances(Instances.Shape.FULL, version, random.nextLong()).make(value);
+        Slot.of(value, version).get(0).set(message, version);
+        ByteBuffer key = ByteBuffer.allocate(4).putShort((short) 0).putShort((short) control.type).flip();
+        Release.append(builder, base, new SimpleRecord(NOW, key, ByteBuffer.wrap(Generated.write(message, version))));
     }
 
     /** What compaction leaves of a batch, to keep the producer's last sequence. */
@@ -184,8 +205,8 @@ final class Batches {
         node.put("producerId", batch.producerId()).put("producerEpoch", batch.producerEpoch());
         node.put("baseSequence", batch.baseSequence());
         node.put("transactional", batch.isTransactional()).put("control", batch.isControlBatch());
-        node.set("deleteHorizon", batch.deleteHorizonMs().isPresent()
-            ? JSON.numberNode(batch.deleteHorizonMs().getAsLong()) : JSON.nullNode());
+        OptionalLong horizon = Release.horizon(batch);
+        node.set("deleteHorizon", horizon.isPresent() ? JSON.numberNode(horizon.getAsLong()) : JSON.nullNode());
         ArrayNode records = node.putArray("records");
         for (Record record : batch) {
             record.ensureValid();
@@ -219,32 +240,25 @@ final class Batches {
         ObjectNode node = JSON.objectNode();
         try {
             ControlRecordType type = ControlRecordType.parse(record.key());
-            node.put("type", type.type()).set("value", value(type, record));
-        } catch (RuntimeException unreadable) {
+            node.put("type", record.key().getShort(2)).set("value", value(type, record));
+        } catch (RuntimeException | ReflectiveOperationException | IOException unreadable) {
             node.set("value", JSON.nullNode());
         }
         return node;
     }
 
-    private static JsonNode value(ControlRecordType type, Record record) {
-        return switch (type) {
-            case ABORT, COMMIT -> JSON.objectNode().put("coordinatorEpoch",
-                EndTransactionMarker.deserialize(record).coordinatorEpoch());
-            case LEADER_CHANGE -> {
+    private static JsonNode value(ControlRecordType type, Record record) throws ReflectiveOperationException, IOException {
+        if (type == ControlRecordType.ABORT || type == ControlRecordType.COMMIT) {
+            return JSON.objectNode().put("coordinatorEpoch", EndTransactionMarker.deserialize(record).coordinatorEpoch());
+        }
+        for (Control control : CONTROL.values()) {
+            if (control.name.equals(type.name())) {
                 short version = record.value().getShort(0); // ControlRecordUtils reads all of them as version 0
-                yield LeaderChangeMessageJsonConverter.write(
-                    new LeaderChangeMessage(new ByteBufferAccessor(record.value()), version), version);
+                Message message = Generated.read(control.message, new ByteBufferAccessor(record.value()), version);
+                return new ObjectMapper().readTree(Generated.json(message, version));
             }
-            case SNAPSHOT_HEADER -> SnapshotHeaderRecordJsonConverter.write(
-                ControlRecordUtils.deserializeSnapshotHeaderRecord(record), (short) 0);
-            case SNAPSHOT_FOOTER -> SnapshotFooterRecordJsonConverter.write(
-                ControlRecordUtils.deserializeSnapshotFooterRecord(record), (short) 0);
-            case KRAFT_VERSION -> KRaftVersionRecordJsonConverter.write(
-                ControlRecordUtils.deserializeKRaftVersionRecord(record), (short) 0);
-            case KRAFT_VOTERS -> VotersRecordJsonConverter.write(
-                ControlRecordUtils.deserializeVotersRecord(record), (short) 0);
-            case UNKNOWN -> JSON.nullNode();
-        };
+        }
+        return JSON.nullNode();
     }
 
     private static JsonNode hex(ByteBuffer bytes) {

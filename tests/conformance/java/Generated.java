@@ -5,6 +5,7 @@ import java.lang.reflect.Modifier;
 import java.nio.ByteBuffer;
 import java.util.Collections;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
@@ -19,8 +20,7 @@ import org.apache.kafka.common.protocol.Readable;
 final class Generated {
     private static final Map<String, Class<? extends Message>> CLASSES = find();
     private static final Map<Class<?>, Constructor<?>> READERS = new ConcurrentHashMap<>();
-    private static final Map<Class<?>, Object> CONVERTERS = new ConcurrentHashMap<>();
-    private static final Object NONE = new Object();
+    private static final Map<Class<?>, Optional<Method>> CONVERTERS = new ConcurrentHashMap<>();
 
     private Generated() { }
 
@@ -67,19 +67,9 @@ final class Generated {
     /** Kafka's JSON form; its records are but a size. Classes that come without converter get a form of ours. */
     static String json(Message message, short version) throws ReflectiveOperationException {
         Class<?> type = message.getClass();
-        Object converter = CONVERTERS.computeIfAbsent(type, Generated::converter);
-        if (converter == NONE) {
-            return Slot.json(message, version).toString();
-        }
-        return ((Method) converter).invoke(null, message, version, false).toString();
-    }
-
-    private static Object converter(Class<?> type) {
-        try {
-            return Class.forName(type.getName() + "JsonConverter").getMethod("write", type, short.class, boolean.class);
-        } catch (ReflectiveOperationException absent) {
-            return NONE;
-        }
+        Optional<Method> converter = CONVERTERS.computeIfAbsent(type, key -> Optional.ofNullable(Release.converter(key)));
+        return converter.isPresent()
+            ? converter.get().invoke(null, message, version, false).toString() : Slot.json(message, version).toString();
     }
 
     private static Map<String, Class<? extends Message>> find() {
@@ -110,7 +100,7 @@ final class Generated {
     }
 
     private static boolean isGenerated(String name) {
-        return name.startsWith("org/apache/kafka/") && name.endsWith(".class") && name.indexOf('$') < 0
+        return name.endsWith(".class") && name.indexOf('$') < 0
             && (name.contains("/message/") || name.contains("/generated/") || name.contains("/metadata/"));
     }
 

@@ -8,12 +8,11 @@ import java.util.Random;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 
-import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.protocol.Message;
 import org.apache.kafka.common.protocol.types.RawTaggedField;
 import org.apache.kafka.common.protocol.types.Schema;
 import org.apache.kafka.common.protocol.types.Type;
-import org.apache.kafka.common.record.MemoryRecords;
+import org.apache.kafka.common.record.internal.MemoryRecords;
 
 /** Makes instances of generated classes that a version can carry. The same seed gives the same instance. */
 final class Instances {
@@ -102,12 +101,21 @@ final class Instances {
             case "UINT32" -> number() & 0xffffffffL;
             case "INT64" -> number();
             case "FLOAT64" -> chance(2) ? FLOATS[random.nextInt(FLOATS.length)] : random.nextGaussian() * 1e6;
-            case "UUID" -> chance(10) ? Uuid.ZERO_UUID : new Uuid(random.nextLong(), random.nextLong());
+            case "UUID" -> chance(10) ? uuid(javaType, 0, 0) : uuid(javaType, random.nextLong(), random.nextLong());
             case "STRING" -> text();
             case "BYTES" -> javaType == ByteBuffer.class ? ByteBuffer.wrap(bytes()) : bytes();
             case "RECORDS" -> MemoryRecords.readableRecords(ByteBuffer.wrap(bytes()));
             default -> throw new IllegalStateException("type " + kind);
         };
+    }
+
+    /** Kafka has a class of its own since 2.8. */
+    private static Object uuid(java.lang.reflect.Type javaType, long most, long least) {
+        try {
+            return ((Class<?>) javaType).getConstructor(long.class, long.class).newInstance(most, least);
+        } catch (ReflectiveOperationException failure) {
+            throw new IllegalStateException(failure);
+        }
     }
 
     @SuppressWarnings("unchecked")

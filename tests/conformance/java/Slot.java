@@ -1,10 +1,13 @@
 import java.lang.reflect.Method;
 import java.lang.reflect.ParameterizedType;
+import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Base64;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
+import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 
 import com.fasterxml.jackson.databind.JsonNode;
@@ -17,6 +20,7 @@ import org.apache.kafka.common.protocol.types.Field;
 import org.apache.kafka.common.protocol.types.Schema;
 import org.apache.kafka.common.protocol.types.TaggedFields;
 import org.apache.kafka.common.protocol.types.Type;
+import org.apache.kafka.common.record.internal.MemoryRecords;
 
 /** A field that a generated class has in a version: from its schema for that version, with its getter and setter. */
 final class Slot {
@@ -133,8 +137,8 @@ final class Slot {
         for (Slot slot : of(message.getClass(), version)) {
             Object value = slot.get(message);
             Object standard = slot.tag < 0 ? null : slot.get(Generated.create(message.getClass()));
-            if (slot.tag < 0 || !value.equals(standard)) {
-                node.set(slot.name, json(value, version));
+            if (slot.tag < 0 || !Objects.deepEquals(value, standard)) {
+                node.set(value instanceof MemoryRecords ? slot.name + "SizeInBytes" : slot.name, json(value, version));
             }
         }
         return node;
@@ -149,10 +153,20 @@ final class Slot {
             elements.forEach(element -> array.add(json(element, version)));
             return array;
         }
-        if (value instanceof org.apache.kafka.common.Uuid uuid) {
-            return JSON.valueToTree(uuid.toString());
+        if (value instanceof MemoryRecords records) {
+            return JSON.valueToTree(records.sizeInBytes());
         }
-        return value instanceof byte[] bytes
-            ? JSON.valueToTree(Base64.getEncoder().encodeToString(bytes)) : JSON.valueToTree(value);
+        if (value instanceof ByteBuffer buffer) {
+            byte[] bytes = new byte[buffer.remaining()];
+            buffer.duplicate().get(bytes);
+            return JSON.valueToTree(bytes);
+        }
+        if (value instanceof UUID uuid) { // in place of Kafka's own class, which writes itself like this
+            byte[] bytes = ByteBuffer.allocate(16).putLong(uuid.getMostSignificantBits())
+                .putLong(uuid.getLeastSignificantBits()).array();
+            return JSON.valueToTree(Base64.getUrlEncoder().withoutPadding().encodeToString(bytes));
+        }
+        boolean plain = value == null || value instanceof Number || value instanceof Boolean || value instanceof byte[];
+        return JSON.valueToTree(plain ? value : value.toString());
     }
 }

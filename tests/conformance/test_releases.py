@@ -1,0 +1,74 @@
+"""What ``make conformance`` knows about releases without asking Java: which there are, where they have their classes,
+and in what they differ by their own definitions."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from kwirec.merge.history import release_key
+from tests.conformance.__main__ import newest
+from tests.conformance.jvm import IMPORT, import_of
+from tests.conformance.messages import CONVERTED, OTHERWISE, judge
+from tests.conformance.pairs import defined, pair_up
+from tests.conformance.tally import Tally
+from tests.kafka_releases import schema
+from tests.real_kafka.jars import missing_modules
+
+OFFLINE = """\
+The following artifacts could not be resolved: org.apache.kafka:kafka-streams:jar:4.4.0: Could not transfer artifact
+org.apache.kafka:kafka-streams:jar:4.4.0 from/to central (https://repo.example/maven2): connection refused"""
+ABSENT = """\
+The following artifacts could not be resolved: org.apache.kafka:kafka-tools-api:jar:4.4.0,
+org.apache.kafka:kafka-streams:jar:4.4.0: Could not find artifact
+org.apache.kafka:kafka-tools-api:jar:4.4.0 in central"""
+
+
+def test_the_newest_of_every_line() -> None:
+    lines = [release_key(release)[:2] for release in newest(major=False)]
+    assert lines == sorted(set(lines))
+    assert lines[:4] == [(2, 5), (2, 6), (2, 7), (2, 8)]
+    older, latest = newest(major=True)
+    assert (release_key(older)[0] + 1, latest) == (release_key(latest)[0], newest(major=False)[-1])
+
+
+def test_classes_are_imported_from_where_a_release_has_them() -> None:
+    source = "import org.apache.kafka.a.Here;\nimport org.apache.kafka.a.Moved;\nimport java.util.List;\n"
+    packages = {"Here": {"org.apache.kafka.a", "org.apache.kafka.b"}, "Moved": {"org.apache.kafka.b.internal"}}
+    found = IMPORT.sub(lambda statement: import_of(packages, statement), source)
+    assert found == source.replace("a.Moved", "b.internal.Moved")
+
+
+@pytest.mark.parametrize("places", [set(), {"org.apache.kafka.b", "org.apache.kafka.c"}])
+def test_classes_that_cannot_be_found(places: set[str]) -> None:
+    with pytest.raises(ValueError, match=r"Moved is no longer in org\.apache\.kafka\.a"):
+        IMPORT.sub(lambda found: import_of({"Moved": places}, found), "import org.apache.kafka.a.Moved;")
+
+
+@pytest.mark.parametrize(
+    ("said", "missing"), [(ABSENT, {"kafka-tools-api", "kafka-streams"}), (OFFLINE, set()), ("no space left", set())]
+)
+def test_modules_that_a_release_lacks(said: str, missing: set[str]) -> None:
+    """They are told from those that Maven could not reach."""
+    assert missing_modules(said, "4.4.0") == missing
+
+
+@pytest.mark.releases
+def test_a_conversion_differs_only_by_what_the_definitions_of_the_release_say() -> None:
+    """In 2.5 the isolation level could not be dropped; of the session's epoch no definition says so today."""
+    definitions = schema("2.5.1")
+    pairs = pair_up("2.5.1", definitions, defined(definitions)).pairs
+    fetch = next(pair for pair in pairs if pair.java == "FetchRequest")
+    assert "IsolationLevel" in fetch.changed
+    assert next(pair for pair in pairs if pair.java == "HeartbeatRequest").changed == ()
+    refused = "Java cannot write: Attempted to write a non-default {} at version 0"
+    for pair, field, told in (
+        (fetch, "isolationLevel", True),
+        (fetch, "maxBytes", False),
+        (replace(fetch, changed=()), "isolationLevel", False),
+    ):
+        tally = Tally()
+        judge(pair, "v4 to v0", refused.format(field), tally)
+        assert (tally.counts[OTHERWISE] == 1) is told
+        assert any(CONVERTED in line for line in tally.differences) is not told
