@@ -50,7 +50,7 @@ GENERATED_LAYERS = (
 
 PIPELINE_LAYERS = (
     ("folders",),
-    ("capture", "columns", "csv_cells", "options", "spark_types", "worker"),
+    ("capture", "columns", "csv_cells", "options", "spark_types", "unread", "worker"),
     ("inputs", "rows", "session", "state"),
     ("projection", "tables"),
     ("frames", "reports", "segments"),

@@ -99,6 +99,7 @@ EXCHANGES = schema(
     ("reason", pa.string(), "Why request or response cannot be decoded, or why there is no response."),
     ("request", pa.binary(), "The request: header and body, redacted."),
     ("response", pa.binary(), "The response: header and body, redacted."),
+    ("unread", pa.int64(), "Bytes of the connection that were not read for the reason in _corrupt (captures)."),
     CORRUPT,
 )
 

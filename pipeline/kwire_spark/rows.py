@@ -57,11 +57,13 @@ class Layout:
         """The value of a row in ``column``."""
         return self.getter(column)(row)
 
-    def corrupt(self, source: str, position: int | None, reason: str) -> Row:
-        """A row that reports broken input and its position."""
+    def corrupt(self, source: str, position: int | None, reason: str, **more: Any) -> Row:
+        """A row that reports broken input and its position, with ``more`` columns."""
+        columns = {"source": source, "position": position, "_corrupt": reason, **more}
         if not self.shared:
-            return self.row(source=source, position=position, _corrupt=reason)
-        return self.row(self.shared_row(source=source, _corrupt=reason), position=position)
+            return self.row(**columns)
+        own = {name: columns.pop(name) for name in self.own.keys() & columns.keys()}
+        return self.row(self.shared_row(**columns), **own)
 
     def batch(self, rows: Sequence[Row], schema: pa.Schema | None = None) -> pa.RecordBatch:
         """Rows as an Arrow batch with the columns of ``schema``, by default all. Numbers that do not fit into their
@@ -113,7 +115,7 @@ LAYOUTS = {
             EXCHANGES,
             (
                 *("position", "number", "time", "correlation_id", "error_codes", "throttle_ms", "latency_ms"),
-                *("request_size", "response_size", "request", "response"),
+                *("request_size", "response_size", "request", "response", "unread"),
             ),
         ),
         Layout("logged_exchanges", EXCHANGES),

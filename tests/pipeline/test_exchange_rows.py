@@ -20,6 +20,7 @@ from kwire_kafka import (
     RenewDelegationTokenResponse,
 )
 from kwire_spark.capture import Piece
+from kwire_spark.unread import MISSING, NO_FRAME, PARTIAL, STRAY
 from tests.pipeline.capture_files import Segment, recorded, recordings
 from tests.pipeline.connection_pieces import answered, asked, cells, conversation_pieces, gap, pieces, values
 
@@ -105,9 +106,9 @@ def test_a_request_of_which_too_little_was_seen_to_wait_for_its_response() -> No
         answered(BEATEN, 4, 1),
         answered(BEATEN, 4, 2),
     ]
-    rows = values(pieces(segments), "correlation_id", "outcome", "_corrupt", table="exchanges")
-    assert rows[:2] == [(1, "undecodable", None), (2, "answered", None)]
-    assert f"{size - 14} bytes are missing, in 1 places" in rows[2][2]
+    rows = values(pieces(segments), "correlation_id", "outcome", "_corrupt", "unread", table="exchanges")
+    assert rows[:2] == [(1, "undecodable", None, None), (2, "answered", None, None)]
+    assert rows[2:] == [(None, None, PARTIAL, size - 14)]
 
 
 def test_the_fallback_of_api_versions_is_of_version_0() -> None:
@@ -170,28 +171,24 @@ def test_what_goes_wrong_in_an_envelope(inner: bytes, answer: EnvelopeResponse |
     assert rows[1]["principal"] is None
 
 
-def test_a_connection_that_is_not_kafka_is_told_once() -> None:
+def test_a_connection_that_is_not_kafka_is_told_at_once_and_at_the_end_with_its_bytes() -> None:
     segments: list[Segment] = [
         (CLIENT, 0.0, b"GET / HTTP/1.1\r\n\r\n"),
         (SERVER, 0.0, b"HTTP/1.1 400 Bad Request\r\n"),
     ]
-    ((reason, number),) = values(pieces(segments), "_corrupt", "number", table="exchanges")
-    assert reason.endswith("is not Kafka: HTTP")
-    assert number is None
+    rows = values(pieces(segments), "_corrupt", "unread", "number", table="exchanges")
+    assert rows == [("not Kafka: HTTP", 9, None), ("not Kafka: HTTP", 9 + 26, None)]
 
 
 def test_what_was_missing_is_told_at_the_end() -> None:
     segments: list[Segment | Piece] = [gap(CLIENT, 100), asked(BEAT, 4, 1), gap(SERVER, 20), gap(SERVER, 0)]
     segments.append((SERVER, 0.0, b"\xff" * 9))
-    rows = values(pieces(segments, complete=False), "_corrupt", "position", table="exchanges")
-    reason, position = rows[-1]
-    assert "120 bytes are missing, in 3 places" in reason
-    assert "9 bytes belong to no frame" in reason
-    assert position == 5
+    rows = values(pieces(segments, complete=False), "_corrupt", "unread", "position", table="exchanges")
+    assert rows[-2:] == [(NO_FRAME, 9, 5), (MISSING, 120, 5)]
 
 
 def test_responses_to_requests_that_were_not_seen_are_told_at_the_end() -> None:
     segments = [asked(BEAT, 4, 1), answered(BEATEN, 4, 1), answered(BEATEN, 4, 77)]
-    answer, rest = values(pieces(segments), "outcome", "_corrupt", table="exchanges")
-    assert answer == ("answered", None)
-    assert "1 frames of the server answer no request that was seen" in rest[1]
+    answer, rest = values(pieces(segments), "outcome", "_corrupt", "unread", table="exchanges")
+    assert answer == ("answered", None, None)
+    assert rest == (None, STRAY, len(answered(BEATEN, 4, 77)[2]))

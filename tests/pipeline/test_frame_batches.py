@@ -30,6 +30,7 @@ from kwire_spark.frames.batches import BATCH_ROWS
 from kwire_spark.frames.projection import TABLES, Table
 from kwire_spark.options import BrokenInputError
 from kwire_spark.rows import Layout
+from kwire_spark.unread import MISSING
 from tests.effort import examples
 from tests.pipeline.capture_files import Segment, recorded, recordings
 from tests.pipeline.connection_pieces import answered, asked, cells, conversation_pieces, gap, pieces, values
@@ -129,10 +130,10 @@ def test_the_client_of_an_exchange_may_be_in_an_envelope() -> None:
     assert not frames.takes(peers)
 
 
-def test_what_is_missing_of_a_connection_has_no_columns_of_it() -> None:
+def test_what_is_missing_of_a_connection_has_its_columns() -> None:
     lossy: list[Segment | Piece] = [*TALK, gap(CLIENT, 10)]
-    rows = cells(pieces(lossy), table="exchanges", conditions=[Condition("connection", "null")])
-    assert ["10 bytes are missing" in row["_corrupt"] for row in rows] == [True]
+    rows = cells(pieces(lossy), table="exchanges", conditions=[Condition("unread", ">", 0)])
+    assert [(row["_corrupt"], row["unread"], row["client_host"]) for row in rows] == [(MISSING, 10, "10.0.0.1")]
 
 
 def test_batches_are_of_a_bounded_size() -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from kwire_spark.capture import Peer, Piece, read_pieces
+from kwire_spark.unread import PARTIAL
 from tests.effort import one_in
 from tests.pipeline.capture_files import Conversation, disturbed, merged, packets, recorded, recordings, write_pcap
 from tests.pipeline.connection_pieces import cells, conversation_pieces
@@ -18,7 +19,18 @@ from tests.pipeline.connection_pieces import cells, conversation_pieces
 SAMPLE = Path(__file__).parents[1] / "data" / "traffic"
 CUTS = 1000
 KEY = ("correlation_id", "api", "version", "client_id")
-COLUMNS = (*KEY, "api_key", "client_host", "client_port", "server_host", "server_port", "_corrupt")
+COLUMNS = (
+    *KEY,
+    "request_size",
+    "response_size",
+    "unread",
+    "api_key",
+    "client_host",
+    "client_port",
+    "server_host",
+    "server_port",
+    "_corrupt",
+)
 
 Truth = set[tuple[Any, ...]]
 
@@ -63,7 +75,13 @@ def test_a_late_capture_names_no_wrong_client_version_or_side(tmp_path: Path, cu
             sent = [packet for packet in sent if packet.source == side]
         made.append(disturbed(sent, seed=cut, loss=chance.choice([0, 0, 0.02]), reordering=chance.choice([0, 0.02])))
     path = write_pcap(tmp_path / "late.pcap", merged(made))
-    for row in cells(read_pieces([str(path)]), *COLUMNS, table="exchanges"):
+    seen = list(read_pieces([str(path)]))
+    rows = cells(seen, *COLUMNS, table="exchanges")
+    size = sum(piece.size for piece in seen if isinstance(piece, Piece) and piece.kind != "closed")
+    read = sum((row["request_size"] or 0) + (row["response_size"] or 0) for row in rows)
+    read += sum(row["size"] for row in cells(seen, "size", "kind") if row["kind"] == "sasl_token")
+    assert read + sum(row["unread"] or 0 for row in rows if row["_corrupt"] != PARTIAL) >= size
+    for row in rows:
         if row["_corrupt"] is None:
             assert (row["server_host"], row["server_port"]) == (server.host, server.port), row
             forwarded = row["client_port"] is None

@@ -13,6 +13,7 @@ from kwire_spark.frames.context import Columns, ContextCache, RequestContext, pe
 from kwire_spark.frames.identity import Client
 from kwire_spark.frames.payload import shown
 from kwire_spark.rows import LAYOUTS, micros
+from kwire_spark.unread import MISSING, NO_FRAME, NOT_KAFKA, PARTIAL, STRAY
 
 if TYPE_CHECKING:
     from kwire.connection import Event
@@ -27,7 +28,7 @@ Answer = ResponseEvent | Undecodable | None
 END = float("inf")
 
 _LAYOUT = LAYOUTS["exchanges"]
-_row, _shared_row, _corrupt = _LAYOUT.row, _LAYOUT.shared_row, _LAYOUT.corrupt
+_row, _shared_row = _LAYOUT.row, _LAYOUT.shared_row
 
 
 @dataclass(slots=True)
@@ -54,13 +55,13 @@ class Asked:
 class ExchangeRows:
     """A row for every request once its outcome is known, and one for the content of an Envelope.
 
-    Gaps and foreign bytes of a connection are reported in a ``_corrupt`` row: at its end, or as soon as it turns out
-    not to speak Kafka.
+    Bytes of a connection that were not read are reported in ``_corrupt`` rows, one for each reason of
+    ``kwire_spark.unread``: at its end, and as soon as it turns out not to speak Kafka.
     """
 
     __slots__ = (
-        *("_contexts", "_errors", "_foreign", "_gaps", "_large", "_lost", "_number", "_peers", "_projection"),
-        *("_shown", "_skipped", "_stray", "_waiting", "held"),
+        *("_contexts", "_errors", "_foreign", "_gaps", "_large", "_lost", "_number", "_partial", "_peers"),
+        *("_projection", "_shown", "_skipped", "_stray", "_waiting", "held"),
     )
 
     def __init__(self, connection: Connection, projection: ConnectionProjection) -> None:
@@ -73,7 +74,8 @@ class ExchangeRows:
         self._contexts = ContextCache(projection.protocol)
         self._waiting: dict[int, Asked] = {}  # by position in the client's stream
         self._gaps = self._lost = self._skipped = self._stray = 0
-        self._foreign = False
+        self._partial = 0  # bytes that are missing in frames whose request is known
+        self._foreign = ""
 
     def requested(
         self, rows: list[Row], event: RequestEvent | Undecodable, client: Client, source: str, position: int
@@ -88,6 +90,7 @@ class ExchangeRows:
                 asked.inner.size = None
         else:
             expected = event.header is not None or not event.missing
+            self._partial += event.missing if event.header is not None else 0
         self._number += 1
         if expected:
             self._waiting[event.position] = asked
@@ -111,6 +114,7 @@ class ExchangeRows:
         assert event.request is not None
         asked = self._take(rows, event.request.position)
         if isinstance(event, Undecodable):
+            self._partial += event.missing
             self._exchange(rows, asked, event, "undecodable", event.reason)
         elif asked.undecodable:
             self._exchange(rows, asked, event, "undecodable", asked.wrong)
@@ -126,30 +130,32 @@ class ExchangeRows:
             else:
                 self._exchange(rows, asked, None, "unanswered", event.reason)
         elif isinstance(event, NotKafka):
-            self._foreign = True
             name = "an unknown protocol" if event.protocol == "unknown" else event.protocol
-            rows.append(_corrupt(source, position, f"connection {self._peers['connection']} is not Kafka: {name}"))
+            self._foreign = f"{NOT_KAFKA}{name}"
+            rows.append(self._unread(self._foreign, len(event.data), source, position))
         elif isinstance(event, Gap):
             self._gaps += 1
             self._lost += event.size
         elif isinstance(event, Skipped):
             self._skipped += event.size
         elif isinstance(event, Undecodable):
-            self._stray += 1
+            self._stray += event.size - event.missing
 
     def end(self, rows: list[Row], source: str, position: int) -> None:
-        """Add rows for the remaining requests, and one for missing bytes."""
+        """Add rows for the remaining requests, and for bytes that were not read: one for each reason."""
         self._drop(rows, END)
-        problems = []
-        if self._gaps:
-            problems.append(f"{self._lost or 'an unknown number of'} bytes are missing, in {self._gaps} places")
-        if self._skipped:
-            problems.append(f"{self._skipped} bytes belong to no frame")
-        if self._stray:
-            problems.append(f"{self._stray} frames of the server answer no request that was seen")
-        if problems and not self._foreign:
-            reason = f"connection {self._peers['connection']}: {', '.join(problems)}"
-            rows.append(_corrupt(source, position, reason))
+        partial = min(self._partial, self._lost)
+        sizes = {self._foreign or NO_FRAME: self._skipped, STRAY: self._stray, PARTIAL: partial}
+        if self._gaps and (not partial or self._lost > partial):
+            sizes[MISSING] = self._lost - partial
+        rows += [
+            self._unread(reason, size, source, position)
+            for reason, size in sizes.items()
+            if size or reason == MISSING
+        ]
+
+    def _unread(self, reason: str, size: int, source: str, position: int) -> Row:
+        return _LAYOUT.corrupt(source, position, reason, unread=size, **self._peers)
 
     def _take(self, rows: list[Row], position: int) -> Asked:
         self._drop(rows, position)

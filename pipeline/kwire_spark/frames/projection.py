@@ -29,7 +29,7 @@ _OF_CONNECTIONS = {
     "exchanges": ("connection", "server_host", "server_port"),
 }
 """Columns with the same value in all rows of a connection. The client of an exchange is not one of them: an Envelope
-has a client of its own. They are null in the row that reports gaps of a connection."""
+has a client of its own."""
 
 
 class Budget(NamedTuple):

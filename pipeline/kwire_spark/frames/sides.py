@@ -14,6 +14,7 @@ from kwire.connection import ConnectionDecoder, NotKafka, RequestEvent, Response
 from kwire.connection.detect import sniff_protocol
 from kwire.policy import STRICT
 from kwire_spark.frames.connection import OPPOSITE, ConnectionRows
+from kwire_spark.unread import LIKE_TLS, UNDECIDED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -152,9 +153,10 @@ class Undecided:
         self._forget()
         if not (size := sum(self._passed.values())):
             return []
-        what = "is encrypted by TLS, it seems" if self._encrypted > 1 else "which side is the broker is undecided"
-        reason = f"connection {self.connection.id}: {what}: {size} bytes were not read"
-        return self._projection.rows([self._projection.layout.corrupt(piece.source, piece.position, reason)])
+        column = "size" if self._projection.table == "frames" else "unread"
+        found = {"connection": self.connection.id, column: size}
+        reason = LIKE_TLS if self._encrypted > 1 else UNDECIDED
+        return self._projection.rows([self._projection.layout.corrupt(piece.source, piece.position, reason, **found)])
 
     def _swapped(self, given: int, other: int, *, ended: bool) -> bool | None:
         """Whether the client is what the capture has as the server, by the scores; ``None`` if that is undecided."""
@@ -170,5 +172,5 @@ class Undecided:
     def _forget(self) -> None:
         """Keep no pieces."""
         for piece in self._pieces:
-            self._passed[piece.direction] += len(piece.data)
+            self._passed[piece.direction] += piece.size if piece.kind != "closed" else 0
         self._pieces, self._size, self._next = [], 0, FIRST

@@ -1,0 +1,26 @@
+"""Why bytes of a connection were not read: the values of ``_corrupt`` in rows with ``unread``, and what to do."""
+
+from __future__ import annotations
+
+MISSING = "bytes are missing in the capture"
+PARTIAL = "requests and responses are cut off, but known by their headers"
+NO_FRAME = "bytes belong to no request and no response"
+STRAY = "responses to requests that were not seen"
+UNDECIDED = "which side is the broker is undecided"
+NOT_KAFKA = "not Kafka: "
+TLS = f"{NOT_KAFKA}TLS"
+LIKE_TLS = f"{TLS}, by the looks of its packets"
+
+_ADVICE = {
+    MISSING: "capture with a larger buffer (tcpdump -B) and with whole packets (-s 0)",
+    NO_FRAME: "normal where a capture begins in the middle of connections",
+    STRAY: "normal where a capture begins in the middle of connections",
+    UNDECIDED: "name the ports of the brokers with --ports, or capture for longer",
+    TLS: "capture where it is not encrypted, such as behind a proxy that ends TLS, or use the brokers' request logs",
+    NOT_KAFKA: "leave such connections out with --ports",
+}
+
+
+def advice(reason: str) -> str:
+    """What the user can do about a reason; empty if nothing is known."""
+    return next((text for known, text in _ADVICE.items() if reason.startswith(known)), "")
