@@ -139,6 +139,16 @@ def erased(value: Any) -> Any:
     return value if not value else HIDDEN if isinstance(value, str) else b"" if isinstance(value, bytes) else value
 
 
+def may_contain(message: str, seen: bytes | bytearray) -> bool:
+    """Whether ``seen``, the first bytes of a message with this name, may have secrets of it.
+
+    Records of the cluster's metadata follow the name or id of their topic.
+    """
+    if message == "FetchResponse":
+        return METADATA_TOPIC.encode() in seen or METADATA_TOPIC_ID in seen
+    return message in SECRETS
+
+
 def shown(struct: Any) -> dict[str, str]:
     """The fields of ``struct`` that have or contain secrets, as ``repr`` shows them."""
     found = {}

@@ -24,22 +24,33 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from kwire.connection.events import CLIENT, SERVER
 from kwire.message import Message
+from kwire.records import Record, encode_batch
+from kwire.secrets import METADATA_TOPIC_ID
 from kwire_kafka import (
     PROTOCOL,
     AlterConfigsRequest,
     AlterUserScramCredentialsRequest,
     EnvelopeRequest,
+    FetchRequest,
+    FetchResponse,
+    HeartbeatRequest,
+    HeartbeatResponse,
     RenewDelegationTokenRequest,
     SaslAuthenticateRequest,
+    SaslAuthenticateResponse,
+    SaslHandshakeRequest,
+    SaslHandshakeResponse,
 )
 from kwire_kafka.api.alter_configs import AlterableConfig, AlterConfigsResource
 from kwire_kafka.api.alter_user_scram_credentials import ScramCredentialUpsertion
+from kwire_kafka.api.fetch import FetchableTopicResponse, FetchTopic, PartitionData
 from kwire_spark.capture import Peer, read_pieces
 from kwire_spark.capture.packets import Packet, reverse
 from kwire_spark.capture.reading import file_packets
 from kwire_spark.columns import CLIENTS, EXCHANGES, PACKETS
 from kwire_spark.frames import frame_batches
-from kwire_spark.frames.projection import ConnectionProjection, Table
+from kwire_spark.frames.projection import TABLES, ConnectionProjection, Table
+from kwire_spark.frames.sides import NOT_YET
 from kwire_spark.options import Options
 from kwire_spark.rows import LAYOUTS, Row
 from kwire_spark.sources.packets import PacketStream
@@ -222,6 +233,143 @@ def test_what_is_stored_of_a_waiting_request_has_no_secrets_and_all_its_rows(
             rows.append(wanted.batch([*found, *ends.close()]).to_pylist())
         assert rows[0] == rows[1]
         assert rows[0]
+
+
+def framed(payload: bytes) -> bytes:
+    return len(payload).to_bytes(4) + payload
+
+
+def asks(message: Message, version: int, number: int = 7) -> Segment:
+    return CLIENT, 1.0, framed(PROTOCOL.encode_request(message, version, correlation_id=number, client_id="me"))
+
+
+def answers(message: Message, version: int, number: int = 7) -> Segment:
+    return SERVER, 2.0, framed(PROTOCOL.encode_response(message, version, correlation_id=number))
+
+
+def fetched(**topic: Any) -> FetchResponse:
+    records = encode_batch([Record(b"key", b"hunter2" * 5)])
+    topics = [FetchableTopicResponse(partitions=[PartitionData(records=records)], **topic) for topic in (topic, {})]
+    return FetchResponse(responses=topics)
+
+
+LOGIN_SEEN = [asks(SaslHandshakeRequest(mechanism="PLAIN"), 0, 1), answers(SaslHandshakeResponse(), 0, 1)]
+KNOWN = asks(SaslAuthenticateRequest(auth_bytes=b"hunter2" * 20), 2)[2]
+IN_PARTS: dict[str, list[Segment]] = {
+    type(message).__name__: [asks(message, message.VALID_VERSIONS[-1])] for message in WITH_SECRETS
+} | {
+    "answer": [
+        asks(SaslAuthenticateRequest(), 2),
+        answers(SaslAuthenticateResponse(auth_bytes=b"hunter2" * 20), 2),
+    ],
+    "token": [*LOGIN_SEEN, (CLIENT, 1.0, framed(b"\0alice\0hunter2"))],
+    "token of a server": [*LOGIN_SEEN, (SERVER, 2.0, framed(b"hunter2" * 2))],
+    "token like a request": [*LOGIN_SEEN, (CLIENT, 1.0, framed(b"\0\x12\0\x03" + b"hunter2" * 2))],
+    "short token": [*LOGIN_SEEN, (CLIENT, 1.0, framed(b"\0a\0hunter"))],
+    "GSSAPI": [(CLIENT, 1.0, framed(b"\x60\x12\x06\x02" + b"hunter2" * 2 + b"\0\0"))],
+    "unknown API": [(CLIENT, 1.0, KNOWN[:4] + b"\x03" + KNOWN[5:])],
+    "unknown version": [(CLIENT, 1.0, KNOWN[:6] + b"\0\x63" + KNOWN[8:])],
+    "answer of an unknown version": [
+        (CLIENT, 1.0, framed(b"\0\x0c\0\x63\0\0\0\x07\0\x02me" + b"\0" * 20)),
+        answers(SaslAuthenticateResponse(auth_bytes=b"hunter2" * 20), 2),
+    ],
+    "no frame": [
+        asks(HeartbeatRequest(), 4),
+        answers(HeartbeatResponse(), 4),
+        (CLIENT, 3.0, b"\xff\xff\xff\xff\0\x0c\0\x04\0\0\0\x08\0\x02hunter2hunter2"),
+    ],
+    "unknown request": [answers(SaslAuthenticateResponse(auth_bytes=b"hunter2" * 20), 2)],
+    "metadata": [asks(FetchRequest(), 12), answers(fetched(topic="__cluster_metadata"), 12)],
+    "metadata by id": [asks(FetchRequest(), 13), answers(fetched(topic_id=METADATA_TOPIC_ID), 13)],
+}
+ORDINARY = [asks(HeartbeatRequest(group_id="orders"), 4, 9), answers(HeartbeatResponse(error_code=27), 4, 9)]
+
+
+def paused(
+    path: Path, wanted: ConnectionProjection, stops: range = range(10_000), *, lost: int = 0, secret: bytes = b"hunt"
+) -> list[dict[str, Any]]:
+    """The rows of a capture, of which a batch ends after each of ``stops``; the packet ``lost`` is not seen."""
+    found = [packet for packet in file_packets(str(path)) if isinstance(packet, Packet)]
+    flow = min(found[0].key, reverse(found[0].key))
+    ends, rows = Ends(flow, (), wanted), list[Row]()
+    for number, packet in enumerate(found):
+        if number != lost or not lost:
+            rows += ends.add(packet)
+        if number in stops:
+            rows += ends.pause()
+            stored = ends.stored()
+            assert secret not in stored
+            ends = Ends.restored(stored, wanted)
+    made: list[dict[str, Any]] = wanted.batch([*rows, *ends.close()]).to_pylist()
+    return made
+
+
+@pytest.mark.parametrize("size", [3, 11])
+@pytest.mark.parametrize("name", IN_PARTS)
+def test_parts_of_frames_with_secrets_are_not_stored_and_the_next_frames_are_read(
+    tmp_path: Path, name: str, size: int
+) -> None:
+    before = IN_PARTS[name][:-1]
+    first, last = (len(packets(Conversation(part), size=size, ending=0)) for part in (before, IN_PARTS[name]))
+    capture = packets(Conversation([*IN_PARTS[name], *ORDINARY]), size=size)
+    path = write_pcap(tmp_path / "a.pcap", capture)
+    for table in get_args(Table):
+        rows = paused(path, ConnectionProjection(table), range(first, last))
+        row = next(row for row in rows if row["correlation_id"] == 9 and row["error_codes"])
+        assert (row["client_id"], row["error_codes"]) == ("me", [27])
+        reasons = " ".join(row["reason"] or row["_corrupt"] or "" for row in rows)
+        seen = "they may be secret", "bytes belong to no frame", "answer no request that was seen"
+        assert any(reason in reasons for reason in seen[: 1 if table == "frames" else 3])
+        if name in {type(message).__name__ for message in WITH_SECRETS}:
+            row = next(row for row in rows if row["correlation_id"] == 7)
+            assert "they may be secret" in row["reason"]
+            assert (row["api"], row["client_id"]) == (name.removesuffix("Request"), "me")
+
+
+@pytest.mark.parametrize("lost", range(4, 40, 3))
+def test_packets_that_wait_for_others_are_not_stored(tmp_path: Path, lost: int) -> None:
+    capture = packets(Conversation([*IN_PARTS["answer"], *IN_PARTS["AlterConfigsRequest"], *ORDINARY]), size=20)
+    path = write_pcap(tmp_path / "a.pcap", capture)
+    assert paused(path, ConnectionProjection("frames"), lost=lost)
+    stray = replace(capture[3], seq=(capture[3].seq + (1 << 31)) & 0xFFFFFFFF, data=b"hunter2")
+    path = write_pcap(tmp_path / "b.pcap", [*capture[:lost], stray, *capture[lost:]])
+    assert paused(path, ConnectionProjection("frames"))
+
+
+def test_a_connection_whose_client_is_not_known_yet_stores_nothing_of_it(tmp_path: Path) -> None:
+    server = Peer("10.0.0.9", 31999)
+    steps = [*IN_PARTS["AlterConfigsRequest"], *ORDINARY * 4]
+    path = write_pcap(tmp_path / "a.pcap", packets(Conversation(steps, server=server), handshake=False))
+    rows = paused(path, ConnectionProjection("frames"))
+    assert [row["reason"] for row in rows if row["kind"] == "skipped"][:1] == [NOT_YET]
+    found = [(row["server_port"], row["error_codes"]) for row in rows if row["error_codes"]]
+    assert found[-1] == (31999, [27])
+
+
+def test_batches_of_a_stream_end_without_secrets(tmp_path: Path) -> None:
+    path = write_pcap(tmp_path / "a.pcap", packets(Conversation([(CLIENT, 1.0, KNOWN[:-1])]), ending=0))
+    (batch,) = packet_batches(file_packets(str(path)))
+    frame = batch.to_pandas()
+    frame["micros"] = batch.column("time").cast(pa.int64()).to_pylist()
+    assert any(b"hunt" in data for data in frame["data"])
+    stored: list[bytes] = []
+    state: Any = NewState()
+    state.update = lambda values: stored.extend(values)
+    list(Follower(ConnectionProjection("frames"), (), 1000).advance((frame["flow"][0],), iter([frame]), state))
+    assert stored
+    assert b"hunt" not in stored[0]
+
+
+def test_parts_of_ordinary_frames_are_stored(tmp_path: Path) -> None:
+    steps = [
+        asks(FetchRequest(max_wait_ms=500, topics=[FetchTopic(topic="orders")]), 12),
+        answers(fetched(topic="orders"), 12),
+    ]
+    path = write_pcap(tmp_path / "a.pcap", packets(Conversation([*steps, *ORDINARY]), size=7))
+    for table in get_args(Table):
+        batches = list(frame_batches(read_pieces([str(path)]), TABLES[table], table=table))
+        found = paused(path, ConnectionProjection(table), secret=b"never")
+        assert sorted(map(repr, found)) == sorted(map(repr, pa.Table.from_batches(batches).to_pylist()))
 
 
 def test_packets_are_encrypted_in_the_files_of_a_shuffle(spark: SparkSession) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from dataclasses import replace
 
 from kwire.connection.events import CLIENT, SERVER
 from kwire_spark.capture.ordering import Ordering
@@ -48,7 +49,9 @@ class TcpConnection:
         return 0 if self._ordering is None else self._ordering.held
 
     def give_up(self) -> list[Piece]:
-        """The pieces of all waiting packets, with gaps before them."""
+        """The pieces of all waiting packets, with gaps before them; a stray packet loses its data."""
+        if stray := self._stray:
+            self._stray = replace(stray, data=b"", missing=len(stray.data) + stray.missing)
         return [] if self._ordering is None else self._ordering.give_up()
 
     def add(self, packet: Packet) -> list[Piece]:

@@ -59,9 +59,11 @@ class ConnectionRows:
         """About how many bytes of memory wait for the rest of a frame, or for a response."""
         return self._decoder.held + self._table.held
 
-    def drop(self, time: float, reason: str) -> list[Event]:
-        """Free this memory; ``rows`` has to be given the events."""
-        return [] if self.closed else self._decoder.drop(time, reason)
+    def drop(self, time: float, reason: str, *, secrets: bool = False) -> list[Event]:
+        """Free this memory, or that of what may be ``secrets``; ``rows`` has to be given the events."""
+        if self.closed:
+            return []
+        return (self._decoder.drop_secrets if secrets else self._decoder.drop)(time, reason)
 
     def feed(self, piece: Piece) -> list[Row]:
         """The rows that a piece completes. Pieces after the one that closes the connection yield none."""

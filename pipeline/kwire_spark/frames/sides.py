@@ -91,10 +91,10 @@ class Undecided:
         """About how many bytes of memory wait."""
         return self._size if self.decided is None else self.decided.held
 
-    def drop(self, time: float, reason: str) -> list[Event]:
+    def drop(self, time: float, reason: str, *, secrets: bool = False) -> list[Event]:
         """Free this memory, as that of ``ConnectionRows``."""
         if self.decided is not None:
-            return self.decided.drop(time, reason)
+            return self.decided.drop(time, reason, secrets=secrets)
         self._forget()
         return []
 
@@ -107,6 +107,11 @@ class Undecided:
             return self.rows([], piece)
         rows = decided.rows(self.skipped(), replace(piece, kind="gap"))
         return rows + [row for waiting in self.waiting() for row in decided.feed(waiting)]
+
+    def hurry(self, piece: Piece) -> list[Row]:
+        """The rows if what waits shows who the client is. Otherwise it waits no longer, and only its scores count."""
+        self._next = 0
+        return self.feed(piece)
 
     def add(self, piece: Piece) -> ConnectionRows | None:
         """Take a piece; if it shows who the client is, return ``decided``, for ``skipped`` and ``waiting``."""
@@ -125,7 +130,7 @@ class Undecided:
         swapped = self._swapped(*scores, ended=ended)
         if swapped is not None:
             self.decided = ConnectionRows(self.connection, self._projection, swapped=swapped)
-        elif self._size >= WINDOW:
+        elif self._size >= WINDOW or not self._next:
             self._scores = scores
             self._forget()
         else:

@@ -89,7 +89,7 @@ class Follower:
         packets = [packet_of(row) for part in parts for row in part.itertuples(index=False)]
         packets.sort(key=lambda packet: (packet.time, packet.source, packet.position))
         yield from self._frames(row for packet in packets for row in ends.add(packet))
-        yield from self._frames(ends.trim())
+        yield from self._frames(ends.pause())
         state.update((ends.stored(),))
         state.setTimeoutTimestamp(max(ends.closes_ms(self.idle_ms), state.getCurrentWatermarkMs() + 1))
 

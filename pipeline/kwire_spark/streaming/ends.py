@@ -23,6 +23,8 @@ OTHERS = frozenset({("collections", "deque"), ("re", "_compile")})
 STATE = 4 << 20
 """Limit of the bytes that wait for more in the state of a connection between batches."""
 
+PRIVATE = "not kept between batches: they may be secret"
+
 
 class Ends:
     """Converts the packets between two endpoints to rows; ``key`` is that of either side's packets,
@@ -59,7 +61,24 @@ class Ends:
     def trim(self, most: int = STATE) -> Iterator[Row]:
         """Drop what waits for more if it takes over ``most`` bytes; the rows that say so."""
         if self._open is not None and self._open.held > most:
-            events = self._open.drop(self._time, f"not kept: more than {most} bytes of the connection were waiting")
+            yield from self._drop(f"not kept: more than {most} bytes of the connection were waiting")
+
+    def pause(self) -> Iterator[Row]:
+        """Drop what must not be stored between batches, and what waits beyond ``STATE``; the rows that say so.
+
+        Packets that wait for others are delivered, since they may be parts of anything.
+        """
+        yield from self._rows(self._tcp.give_up())
+        if isinstance(self._open, Undecided):
+            yield from self._open.hurry(
+                Piece(self._open.connection, "data", CLIENT, b"", 0, self._time, *self._place)
+            )
+        yield from self._drop(PRIVATE, secrets=True)
+        yield from self.trim()
+
+    def _drop(self, reason: str, *, secrets: bool = False) -> Iterator[Row]:
+        if self._open is not None:
+            events = self._open.drop(self._time, reason, secrets=secrets)
             piece = Piece(self._open.connection, "gap", CLIENT, b"", 0, self._time, *self._place)
             yield from self._open.rows(events, piece)
 

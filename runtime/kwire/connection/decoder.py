@@ -104,6 +104,14 @@ class ConnectionDecoder:
         events = [event for splitter in splitters for event in self._events(splitter.close(time))]
         return events + self._unanswered(self._in_flight.clear(), reason, time)
 
+    def drop_secrets(self, time: float, reason: str) -> list[Event]:
+        """Free what must not be stored: unfinished frames that may have secrets, and bytes that may be anything.
+
+        A frame keeps its header; the rest of its bytes count as missing. ``reason`` says why, such as ``not kept``.
+        """
+        splitters = self._splitters.values()
+        return [event for one in splitters for event in self._events(one.drop(time, reason, secrets=True))]
+
     def drop(self, time: float, reason: str) -> list[Event]:
         """Free the memory of unfinished frames and requests in flight; ``reason`` says why, such as ``not kept``.
 

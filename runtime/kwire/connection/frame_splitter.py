@@ -123,19 +123,28 @@ class FrameSplitter:
         """The number of bytes that wait for more."""
         return len(self._buffer)
 
-    def drop(self, time: float, reason: str) -> Iterator[Frame | Event]:
-        """Keep no more than the first bytes of the frame under way; others that wait for more belong to no frame."""
+    def drop(self, time: float, reason: str, *, secrets: bool = False) -> Iterator[Frame | Event]:
+        """Keep no more than the first bytes of the frame under way; others that wait for more belong to no frame.
+
+        With ``secrets``, keep what is certainly none.
+        """
         if self._ignored is not None:
             return
+        keep = HEAD
+        if secrets and self._synced and self._search is None:
+            seen = self._buffer[: 4 + self._intact] if self._missing else self._buffer
+            keep = self._framing.harmless(seen, self._kind)
+            if len(self._buffer) <= 4 + keep:
+                return
         if self._kind == INCOMPLETE:
             yield from self._give_up(time, f"they were {reason}")
             self._synced = self._beginning = False
             yield from self._split(time)
-        elif (size := len(self._buffer) - 4 - HEAD) > 0:
-            self._intact = min(self._intact, HEAD) if self._missing else HEAD
+        elif (size := len(self._buffer) - 4 - keep) > 0:
+            self._intact = min(self._intact, keep) if self._missing else keep
             self._missing += size
             self._fate = reason
-            del self._buffer[4 + HEAD :]
+            del self._buffer[4 + keep :]
 
     def close(self, time: float) -> Iterator[Frame | Event]:
         """The remaining frames and events at the end of the stream."""

@@ -13,6 +13,7 @@ from struct import Struct
 from typing import TYPE_CHECKING, Protocol
 
 from kwire.connection.in_flight import MAX_ID_PREFIXES
+from kwire.secrets import may_contain
 
 if TYPE_CHECKING:
     from kwire.connection.api_catalog import ApiCatalog
@@ -61,6 +62,9 @@ class Framing(Protocol):
 
     def score(self, payload: bytes) -> int:
         """The confidence that ``payload`` is that of a frame: ``DECODES`` to ``IMPLAUSIBLE``."""
+
+    def harmless(self, buffer: bytearray, kind: int) -> int:
+        """How many bytes of a payload are certainly no secrets; ``buffer`` is the seen part of its frame."""
 
 
 class RequestFraming:
@@ -122,6 +126,20 @@ class RequestFraming:
             return UNDECODABLE
         return NEWER if self._catalog.is_newer(api_key, version) else PLAUSIBLE
 
+    def harmless(self, buffer: bytearray, kind: int) -> int:
+        if kind != EXPECTED and self.expects_tokens:
+            return 0
+        if len(buffer) < 8:
+            return 3
+        api_key, version, _, length = _REQUEST.unpack_from(buffer.ljust(self.prefix_size), 4)
+        header_version = self._catalog.header_version(api_key, version)
+        if header_version < 0:
+            return 0
+        if not may_contain(f"{self._catalog.name(api_key)}Request", buffer):
+            return len(buffer) - 4
+        tags = header_version > 1  # the byte with their number
+        return _REQUEST.size + max(int(length), 0) + tags
+
 
 class ResponseFraming:
     """Responses, recognised by correlation ids in flight, and SASL tokens while ``expects_tokens`` is set."""
@@ -166,6 +184,16 @@ class ResponseFraming:
         answered = self._in_flight.oldest(_ID.unpack_from(payload)[0])
         decodes = self._catalog.reads_response(payload, answered.api_key, answered.version)
         return NEWER if decodes is None else DECODES if decodes else UNDECODABLE
+
+    def harmless(self, buffer: bytearray, kind: int) -> int:
+        if kind != EXPECTED:
+            return 0 if self.expects_tokens or kind == TOKEN else self.prefix_size - 4
+        if (correlation_id := _ID.unpack_from(buffer, 4)[0]) in self._in_flight:
+            answered = self._in_flight.oldest(correlation_id)
+            known = self._catalog.header_version(answered.api_key, answered.version) >= 0
+            if known and not may_contain(f"{self._catalog.name(answered.api_key)}Response", buffer):
+                return len(buffer) - 4
+        return self.prefix_size - 4
 
 
 def is_client_id(data: bytes | bytearray) -> bool:
