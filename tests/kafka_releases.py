@@ -1,31 +1,40 @@
-"""The definitions of twenty Kafka releases, each parsed and resolved once in a process."""
+"""The definitions of all Kafka releases, each content parsed and resolved once in a process."""
 
 from __future__ import annotations
 
-import zipfile
 from functools import cache
-from pathlib import Path
 
 from kwirec.diagnostics.diagnostic import Report
 from kwirec.diagnostics.source import Source
 from kwirec.frontend import parse
 from kwirec.ir import Schema, resolve
-from kwirec.merge.history import release_key
+from tools import facts
+from tools.facts import ARCHIVE
 
-ARCHIVE = Path(__file__).parent / "data" / "kafka_releases.zip"
+__all__ = ["ARCHIVE", "distinct", "schema", "texts"]
 
 
 @cache
 def texts() -> dict[str, str]:
     """Release → its definitions, one a line; oldest release first."""
-    with zipfile.ZipFile(ARCHIVE) as archive:
-        found = {Path(name).stem: archive.read(name).decode() for name in archive.namelist()}
-    return {release: found[release] for release in sorted(found, key=release_key)}
+    return facts.stored()
+
+
+@cache
+def distinct() -> list[str]:
+    """The first release with each content: most patch releases have that of their predecessor."""
+    first: dict[str, str] = {}
+    for release, text in texts().items():
+        first.setdefault(text, release)
+    return list(first.values())
 
 
 @cache
 def schema(release: str) -> Schema:
     """The schema of a release, which must be without findings."""
+    first = next(one for one in distinct() if texts()[one] == texts()[release])
+    if first != release:
+        return schema(first)
     report = Report()
     found = resolve([parse(Source(f"{release}.jsonl", texts()[release]), report)], report)
     assert report.diagnostics == []

@@ -361,6 +361,16 @@ class ErrorCode(IntEnum):
     """The member runs an outdated topology; upgrade this instance to the group's current application version."""
     SHARE_SESSION_LIMIT_REACHED = 133
     """The broker has no room for another share session; back off and retry later, or raise its session limit."""
+    GROUP_DELETION_FAILED = 134
+    """The group could not be deleted, as when the description of its topology could not be removed; look in the
+    coordinator's log, then delete it again.
+    """
+    STREAMS_TOPOLOGY_DESCRIPTION_UPDATE_FAILED = 135
+    """The broker did not store the description of the Streams topology; the group works without it, and the broker's
+    log has the cause.
+    """
+    CONTROLLER_ID_NOT_REGISTERED = 136
+    """The controller has no registration to remove; check the id, and whether it was removed before."""
 
     @property
     def retriable(self) -> bool:
@@ -556,6 +566,9 @@ DESCRIPTIONS: dict[ErrorCode, str] = {
     ErrorCode.STREAMS_INVALID_TOPOLOGY_EPOCH: "The topology epoch is not acceptable for this Streams group; check which application version is deployed.",
     ErrorCode.STREAMS_TOPOLOGY_FENCED: "The member runs an outdated topology; upgrade this instance to the group's current application version.",
     ErrorCode.SHARE_SESSION_LIMIT_REACHED: "The broker has no room for another share session; back off and retry later, or raise its session limit.",
+    ErrorCode.GROUP_DELETION_FAILED: "The group could not be deleted, as when the description of its topology could not be removed; look in the coordinator's log, then delete it again.",
+    ErrorCode.STREAMS_TOPOLOGY_DESCRIPTION_UPDATE_FAILED: "The broker did not store the description of the Streams topology; the group works without it, and the broker's log has the cause.",
+    ErrorCode.CONTROLLER_ID_NOT_REGISTERED: "The controller has no registration to remove; check the id, and whether it was removed before.",
 }
 """One line on what happened and what to do, by error."""
 

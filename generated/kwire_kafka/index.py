@@ -8,6 +8,7 @@ from __future__ import annotations
 from kwire.protocol import MessageRegistry
 
 MODULES: dict[str, str] = {
+    "AbortedTxn": "data.aborted_txn",
     "AbortTransactionRecord": "metadata.abort_transaction_record",
     "AccessControlEntryRecord": "metadata.access_control_entry_record",
     "AccessControlRecord": "metadata.access_control_record",
@@ -72,6 +73,7 @@ MODULES: dict[str, str] = {
     "ControlledShutdownResponse": "api.controlled_shutdown",
     "ControllerRegistrationRequest": "api.controller_registration",
     "ControllerRegistrationResponse": "api.controller_registration",
+    "ControlRecordTypeSchema": "data.control_record_type_schema",
     "CreateAclsRequest": "api.create_acls",
     "CreateAclsResponse": "api.create_acls",
     "CreateDelegationTokenRequest": "api.create_delegation_token",
@@ -263,6 +265,8 @@ MODULES: dict[str, str] = {
     "StreamsGroupTargetAssignmentMemberValue": "coordinator.streams_group_target_assignment_member",
     "StreamsGroupTargetAssignmentMetadataKey": "coordinator.streams_group_target_assignment_metadata",
     "StreamsGroupTargetAssignmentMetadataValue": "coordinator.streams_group_target_assignment_metadata",
+    "StreamsGroupTopologyDescriptionUpdateRequest": "api.streams_group_topology_description_update",
+    "StreamsGroupTopologyDescriptionUpdateResponse": "api.streams_group_topology_description_update",
     "StreamsGroupTopologyKey": "coordinator.streams_group_topology",
     "StreamsGroupTopologyValue": "coordinator.streams_group_topology",
     "SubscriptionInfo": "data.subscription_info",
@@ -278,6 +282,9 @@ MODULES: dict[str, str] = {
     "UnregisterBrokerRecord": "metadata.unregister_broker_record",
     "UnregisterBrokerRequest": "api.unregister_broker",
     "UnregisterBrokerResponse": "api.unregister_broker",
+    "UnregisterControllerRecord": "metadata.unregister_controller_record",
+    "UnregisterControllerRequest": "api.unregister_controller",
+    "UnregisterControllerResponse": "api.unregister_controller",
     "UpdateFeaturesRequest": "api.update_features",
     "UpdateFeaturesResponse": "api.update_features",
     "UpdateMetadataRequest": "api.update_metadata",
@@ -403,6 +410,8 @@ REQUESTS: dict[int, str] = {
     90: "DescribeShareGroupOffsetsRequest",
     91: "AlterShareGroupOffsetsRequest",
     92: "DeleteShareGroupOffsetsRequest",
+    93: "StreamsGroupTopologyDescriptionUpdateRequest",
+    94: "UnregisterControllerRequest",
 }
 """API key → request."""
 
@@ -500,6 +509,8 @@ RESPONSES: dict[int, str] = {
     90: "DescribeShareGroupOffsetsResponse",
     91: "AlterShareGroupOffsetsResponse",
     92: "DeleteShareGroupOffsetsResponse",
+    93: "StreamsGroupTopologyDescriptionUpdateResponse",
+    94: "UnregisterControllerResponse",
 }
 """API key → response."""
 
@@ -557,6 +568,7 @@ LOGS: dict[str, dict[int, tuple[str | None, str | None]]] = {
         26: (None, "RemoveDelegationTokenRecord"),
         27: (None, "RegisterControllerRecord"),
         28: (None, "ClearElrRecord"),
+        29: (None, "UnregisterControllerRecord"),
     },
     "remote_storage": {
         0: (None, "RemoteLogSegmentMetadataRecord"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +14,15 @@ from kwirec.diagnostics.render import FORMATS, render
 from kwirec.diagnostics.source import Source
 from kwirec.frontend import Document, parse
 from kwirec.ir import Schema, resolve
+from tests.kafka_releases import texts
 
 DATA = Path(__file__).parents[1] / "data"
 
 
 def _definitions() -> list[str]:
     """Short definitions of all kinds: ours, with their comments, and some of Kafka's."""
-    with zipfile.ZipFile(DATA / "kafka_releases.zip") as releases:
-        kafka = releases.read("4.1.1.jsonl").decode().splitlines()
+    *_, newest = texts().values()
+    kafka = newest.splitlines()
     ours = [path.read_text() for path in sorted((DATA / "clockwork").iterdir())]
     return ours + [line for line in kafka if len(line) < 600]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from kwirec.diagnostics.source import Source, Span
 from kwirec.frontend import Document, FieldDecl, MessageDecl, StructDecl, TypeExpr, parse
 from kwirec.frontend.syntax import Spanned
 from kwirec.versions import VersionRange
+from tests.kafka_releases import texts
 
 DATA = Path(__file__).parents[1] / "data"
 
@@ -62,11 +62,8 @@ def check(document: Document) -> int:
 def sources() -> list[Source]:
     paths = sorted((DATA / "clockwork").iterdir())
     found = read_sources(paths, Report())
-    with zipfile.ZipFile(DATA / "kafka_releases.zip") as releases:
-        found += [
-            Source(name, releases.read(name).decode()) for name in ("2.2.2.jsonl", "2.8.2.jsonl", "4.1.1.jsonl")
-        ]
-    return found
+    oldest, *_, newest = texts()
+    return found + [Source(f"{release}.jsonl", texts()[release]) for release in (oldest, "2.8.2", newest)]
 
 
 @pytest.mark.parametrize("source", sources(), ids=lambda source: source.stem if "/" in source.name else source.name)

@@ -198,13 +198,13 @@ def test_versions_have_what_classes_and_evidence_say() -> None:
 @pytest.mark.parametrize(
     ("message", "version", "first", "last"),
     [
-        ("ProduceRequest", 2, "0.10.0", "3.9.1"),
-        ("ControlledShutdownRequest", 0, "0.8.0", "3.9.1"),
-        ("AccessControlRecord", 0, "2.8.2", "3.4.0"),
-        ("ProduceRequest", 13, "4.1.1", None),
+        ("ProduceRequest", 2, "0.10.0", "3.9.2"),
+        ("ControlledShutdownRequest", 0, "0.8.0", "3.9.2"),
+        ("AccessControlRecord", 0, "2.8.0", "3.4.1"),
+        ("ProduceRequest", 13, "4.1.0", None),
         ("JoinGroupRequest", 0, "0.8.2", None),
         ("OffsetFetchResponse", 2, "0.10.2", None),
-        ("TransactionLogValue", 1, "3.5.1", None),
+        ("TransactionLogValue", 1, "3.4.1", None),
     ],
 )
 def test_life_of_versions(message: str, version: int, first: str, last: str | None) -> None:

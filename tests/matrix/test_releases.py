@@ -107,7 +107,7 @@ def test_a_line_of_releases_stands_for_its_newest(asked: str, found: str) -> Non
 
 @pytest.mark.parametrize("name", ["4.1.99", "99.0.0", "", "trunk"])
 def test_an_unknown_release_names_those_nearby(name: str) -> None:
-    with pytest.raises(UnknownReleaseError, match=r"unknown release .*, expected one of .*4\.1\.1"):
+    with pytest.raises(UnknownReleaseError, match=r"unknown release .*, expected one of .*4\.1\.2, "):
         RELEASES[name]
     assert RELEASES.get(name) is None
 
@@ -134,7 +134,7 @@ def test_status_of_what_is_unstable() -> None:
 def test_tagged_fields_carry_the_release_that_brought_them() -> None:
     found = [(r.name, t.message, t.field, t.tag) for r in RELEASES.values() for t in r.tagged]
     assert ("3.4.0", "ApiVersionsResponse", "zk_migration_ready", 3) in found
-    assert ("2.8.2", "FetchResponse", "responses[].partitions[].snapshot_id", 2) in found
+    assert ("2.8.0", "FetchResponse", "responses[].partitions[].snapshot_id", 2) in found
     for release in RELEASES.values():
         for field in release.tagged:
             assert set(field.versions) <= set(MATRIX[field.message].versions)

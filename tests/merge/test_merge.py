@@ -291,7 +291,7 @@ def test_what_a_release_advertises_is_taken_to_go_on(union: Union) -> None:
     releases = union.root / "releases.json"
     releases.write_text(releases.read_text().replace('"accepts": "1",', '"accepts": "1", "advertises": "0-1",'))
     outcome = union.merge("2.0.0", request(field("Id"), valid="1-2"))
-    assert outcome.notes == ["Clock: assumed to be advertised from version 0 as in the previous release"]
+    assert outcome.notes == ["Clock: assumed to be advertised from version 0, as in 1.0.0"]
     assert '"accepts": "1-2", "advertises": "0-2"' in releases.read_text()
 
 

@@ -5,7 +5,6 @@ This is the mechanical check behind ``message_defs/kafka``: it builds the union 
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -13,6 +12,9 @@ from typing import Any
 
 import pytest
 
+from kwirec.diagnostics.diagnostic import Report
+from kwirec.driver import load
+from kwirec.merge.history import read_history, release_key
 from tests import kafka_releases
 from tests.effort import one_in
 from tests.merge.support import Union, bundle
@@ -36,20 +38,27 @@ EVENTFUL = (
     "OffsetCommitKey", "GroupMetadataKey", "ConsumerGroupMetadataKey", "ShareUpdateKey",
 )  # fmt: skip
 
+UNION = Path(__file__).parents[2] / "message_defs" / "kafka"
+
+
+def some_releases(number: int) -> list[str]:
+    """Every so many of the distinct releases, and the newest; in ``make test-deep`` all of them."""
+    *older, newest = kafka_releases.distinct()
+    return [*one_in(number, older), newest]
+
 
 def test_every_release_reads_and_resolves_without_a_finding() -> None:
-    found = {release: len(kafka_releases.schema(release).messages) for release in kafka_releases.texts()}
-    assert len(found) == 20
-    assert found["2.2.2"] == 90
-    assert found["4.1.1"] == 280
+    found = {release: len(kafka_releases.schema(release).messages) for release in some_releases(7)}
+    assert found["2.2.0"] == 90
+    assert found[max(found, key=release_key)] >= 286
 
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Union, Any]:
-    """The union of all releases, merged one after the other, and the outcome of the last merge."""
+    """The union of these releases, merged one after the other, and the outcome of the last merge."""
     union = Union(tmp_path_factory.mktemp("whole"))
     outcome = None
-    for release in kafka_releases.texts():
+    for release in some_releases(7):
         outcome = union.merge(release, bundle(union.sources, release))
         assert (release, outcome.conflicts) == (release, [])
         assert outcome.proof is not None
@@ -59,27 +68,39 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Union, Any]:
 
 def test_the_union_has_the_bytes_of_every_version_of_every_release(whole: tuple[Union, Any]) -> None:
     _, outcome = whole
-    schemas = map(kafka_releases.schema, kafka_releases.texts())
+    schemas = map(kafka_releases.schema, some_releases(7))
     versions = sum(len(message.valid) for schema in schemas for message in schema.messages)
     assert outcome.proof.proved + outcome.proof.excepted == versions
     assert not outcome.failed
 
 
-def test_numbers_whose_bytes_changed_between_releases(whole: tuple[Union, Any], snapshot: Any) -> None:
+def test_numbers_whose_bytes_changed_between_releases_are_those_of_the_checked_in_union(
+    whole: tuple[Union, Any],
+) -> None:
+    def numbers(root: Path) -> set[tuple[str, int, int | None, str]]:
+        found = read_history(root).exceptions
+        return {(one.message, one.version, one.now, release) for one in found for release in one.releases}
+
     union, _ = whole
-    exceptions = json.loads((union.root / "exceptions.json").read_text())
-    assert [" ".join(str(value) for value in entry.values()) for entry in exceptions] == snapshot
+    merged = some_releases(7)
+    expected = {entry for entry in numbers(UNION) if entry[3] in merged}
+    assert len(expected) > 40
+    assert numbers(union.root) == expected
 
 
-def test_tags_that_came_later_and_former_names(whole: tuple[Union, Any], snapshot: Any) -> None:
+def test_former_names_and_tags_that_came_later_are_those_of_the_checked_in_union(whole: tuple[Union, Any]) -> None:
+    def facts(root: Path) -> set[str]:
+        schema = load([root], Report()).schema
+        names = {f"{one.name} was {alias}" for one in schema.messages for alias in one.aliases}
+        fields = ((one.name, field) for one in schema.messages for struct in one.structs for field in struct.fields)
+        return names | {f"{name} has the late tag {field.name}" for name, field in fields if field.since is not None}
+
     union, _ = whole
-    lines = [
-        f"{Path(name).stem}: {line.strip()}"
-        for name, text in union.files().items()
-        for line in text.splitlines()
-        if '"since"' in line or line.startswith('  "aliases"')
-    ]
-    assert lines == snapshot
+    found, expected = facts(union.root), facts(UNION)
+    assert len(found) > 20
+    assert found <= expected
+    if some_releases(7) == kafka_releases.distinct():
+        assert found == expected
 
 
 def merge_in(order: Sequence[str], union: Union) -> dict[str, str]:
@@ -101,7 +122,7 @@ def merge_in(order: Sequence[str], union: Union) -> dict[str, str]:
 
 
 def test_the_order_of_merges_makes_no_difference(new_union: Callable[[str], Union]) -> None:
-    releases = list(kafka_releases.texts())
+    releases = some_releases(3)
     expected = merge_in(releases, new_union("in order"))
     for seed in one_in(3, (1, 2, 3)):
         order = list(releases)

@@ -46,6 +46,7 @@ FORMER: dict[tuple[str, str], dict[str, str]] = {
         "resourceName": "name",
     },
     ("OFFSET_COMMIT", "request"): {"generationIdOrMemberEpoch": "generationId"},
+    ("TXN_OFFSET_COMMIT", "request"): {"generationIdOrMemberEpoch": "generationId"},
     ("VOTE", "request"): {
         "replicaEpoch": "candidateEpoch",
         "replicaId": "candidateId",

@@ -46,7 +46,7 @@ FAILURES: dict[str, tuple[Callable[[], object], str, object, str]] = {
     "response": (lambda: PROTOCOL.response(999), "UnknownApiError", 999, "unknown API 999"),
     "log": (lambda: PROTOCOL.record_types("groups"), "UnknownLogError", "groups", "did you mean group"),
     "record": (lambda: PROTOCOL.record("group", 99), "UnknownRecordTypeError", 99, "record type 99 of log 'group'"),
-    "release": (lambda: RELEASES["4.9"], "UnknownReleaseError", "4.9", "expected one of 4.0.0, 4.0.1, 4.1.1"),
+    "release": (lambda: RELEASES["4.9"], "UnknownReleaseError", "4.9", "expected one of 4.0.0, 4.0.1, 4.0.2, 4.1.0"),
     "negotiate": (lambda: negotiate("9.9", "4.1.1"), "UnknownReleaseError", "9.9", "unknown release '9.9', expected"),
     "API in a negotiation": (
         lambda: negotiate({"Fetsh": (0, 1)}, "4.1"),
@@ -59,7 +59,7 @@ FAILURES: dict[str, tuple[Callable[[], object], str, object, str]] = {
         lambda: RELEASES["4.1"].api("fetch"),
         "UnknownApiError",
         "fetch",
-        "unknown API 'fetch' of release 4.1.1, did you mean Fetch",
+        "unknown API 'fetch' of release 4.1.2, did you mean Fetch",
     ),
     "conversion": (lambda: MATRIX["FetchRequest"].convert(99, 4), "UnknownVersionError", 99, "version 99 of Fetch"),
     "model": (lambda: FetchRequestModel.for_version(99), "UnknownVersionError", 99, VERSIONS),
@@ -110,7 +110,7 @@ def test_looking_whether_a_message_exists_imports_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "release"), [("4.1.1", "4.1.1"), ("4.1", "4.1.1"), ("4.0", "4.0.1"), ("9.9", None), ("", None)]
+    ("name", "release"), [("4.1.1", "4.1.1"), ("4.1", "4.1.2"), ("4.0", "4.0.2"), ("9.9", None), ("", None)]
 )
 def test_a_release_is_in_the_releases_if_it_can_be_looked_up(name: str, release: str | None) -> None:
     found = RELEASES.get(name)

@@ -262,15 +262,25 @@ class _Merger:
         """List versions as exceptions in ``releases``, or in all merged so far, unless they are listed already."""
         name = theirs.name if self._newest else ours.name
         for version in sorted(versions):
-            entries = (e for e in self.history.exceptions if e.message in (ours.name, name) and e.version == version)
+            entries = [e for e in self.history.exceptions if e.message in (ours.name, name) and e.version == version]
             listed = {release for entry in entries for release in entry.releases}
             having = set(self.history.prints(ours.name, version) if releases is None else releases)
-            if fresh := sorted(having - listed, key=release_key):
+            same = [entry for entry in entries if entry.now == now]
+            if releases is not None and (known := self._with_equal_bytes(same, ours.name, theirs, version)):
+                known.releases += having - listed
+            elif fresh := sorted(having - listed, key=release_key):
                 self.history.exceptions.append(ExceptionEntry(name, version, fresh, now, ""))
                 moved = f", now version {now}" if now is not None else ""
                 self._outcome.notes.append(
                     f"{name} version {version}: other bytes in {', '.join(fresh)}{moved}; say why in exceptions.json"
                 )
+
+    def _with_equal_bytes(
+        self, entries: Iterable[ExceptionEntry], name: str, theirs: Message, version: int
+    ) -> ExceptionEntry | None:
+        """The exception for other releases whose version has the bytes that this release has: one reason for all."""
+        own, prints = self._layouts.by_message[theirs.name][version].fingerprint, self.history.prints(name, version)
+        return next((entry for entry in entries if any(prints.get(r) == own for r in entry.releases)), None)
 
     def _first_with(self, name: str, versions: frozenset[int]) -> str:
         """The first release after this one that had any of these versions."""
@@ -304,25 +314,29 @@ class _Merger:
             self.history.releases.setdefault(self._release, {})[message.api_key] = facts
 
     def _advertised(self, api_key: int, accepts: VersionRange) -> str | None:
-        """Assume that versions which the previous release advertised and did not accept still are [KAFKA-18659].
+        """Assume that a release advertises versions which it does not accept, or none, as its neighbour does: another
+        release of the same line, or else the previous release [KAFKA-18659].
 
         Definitions do not contain the advertised versions, so those recorded for this release are kept.
         """
         if (known := self._known.get(api_key)) is not None:
             return known.advertises
-        before = [r for r in self.history.releases if release_key(r) < release_key(self._release)]
-        if not before:
+        at = release_key(self._release)
+        before = max((r for r in self.history.releases if release_key(r) < at), key=release_key, default=None)
+        line = (r for r in self.history.releases if release_key(r)[:2] == at[:2] and r != self._release)
+        neighbour = max(line, key=release_key, default=before)
+        if neighbour is None:
             return None
-        facts = self.history.releases[max(before, key=release_key)].get(api_key)
+        facts = self.history.releases[neighbour].get(api_key)
         if facts is None or facts.advertises is None:
             return None
         if facts.advertises == "none":
-            self._outcome.notes.append(f"{facts.name}: assumed not to be advertised, as in the previous release")
+            self._outcome.notes.append(f"{facts.name}: assumed not to be advertised, as in {neighbour}")
             return "none"
         low = VersionRange.parse(facts.advertises).low
         if low >= accepts.low:
             return None
         self._outcome.notes.append(
-            f"{facts.name}: assumed to be advertised from version {low} as in the previous release"
+            f"{facts.name}: assumed to be advertised from version {low}, as in {neighbour}"
         )
         return str(VersionRange(low, accepts.high))

@@ -33,12 +33,12 @@ if TYPE_CHECKING:
 class Listener(Struct):
     """One endpoint at which the quorum can reach the voter."""
 
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("name", "Name", "string", range(0, 1)),
-        Field("host", "Host", "string", range(0, 1)),
-        Field("port", "Port", "uint16", range(0, 1)),
+        Field("name", "Name", "string", range(0, 2)),
+        Field("host", "Host", "string", range(0, 2)),
+        Field("port", "Port", "uint16", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("name", "host", "port", "unknown_tags")
@@ -75,20 +75,21 @@ def new_Listener(name: str, host: str, port: int) -> Listener:
 class AddRaftVoterRequest(Message):
     """Sent by an admin client or a controller to the KRaft leader to add a voter to the metadata quorum (KIP-853).
 
-    Versions 0, flexible 0+.
+    Versions 0-1, flexible 0+.
     """
 
     API_KEY: ClassVar[int | None] = 80
-    VALID_VERSIONS: ClassVar[range] = range(0, 1)
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+    VALID_VERSIONS: ClassVar[range] = range(0, 2)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("cluster_id", "ClusterId", "string", range(0, 1), nullable=range(0, 1)),
-        Field("timeout_ms", "TimeoutMs", "int32", range(0, 1)),
-        Field("voter_id", "VoterId", "int32", range(0, 1)),
-        Field("voter_directory_id", "VoterDirectoryId", "uuid", range(0, 1)),
-        Field("listeners", "Listeners", "[]Listener", range(0, 1)),
+        Field("cluster_id", "ClusterId", "string", range(0, 2), nullable=range(0, 2)),
+        Field("timeout_ms", "TimeoutMs", "int32", range(0, 2)),
+        Field("voter_id", "VoterId", "int32", range(0, 2)),
+        Field("voter_directory_id", "VoterDirectoryId", "uuid", range(0, 2)),
+        Field("listeners", "Listeners", "[]Listener", range(0, 2)),
+        Field("ack_when_committed", "AckWhenCommitted", "bool", range(1, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -97,6 +98,7 @@ class AddRaftVoterRequest(Message):
         "voter_id",
         "voter_directory_id",
         "listeners",
+        "ack_when_committed",
         "unknown_tags",
     )
     __slots__ = SLOTS
@@ -111,6 +113,10 @@ class AddRaftVoterRequest(Message):
     """Id of that node's metadata log directory, which distinguishes a wiped or replaced disk from the old one."""
     listeners: list[Listener]
     """Endpoints to store with the voter; the leader first tries to reach it through them."""
+    ack_when_committed: bool
+    """True to be answered after the new set of voters is committed, false as soon as the leader has appended it to
+    its own log. Versions 1+.
+    """
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -122,6 +128,7 @@ class AddRaftVoterRequest(Message):
         voter_id: int = 0,
         voter_directory_id: Uuid = ZERO_UUID,
         listeners: list[Listener] | None = None,
+        ack_when_committed: bool = True,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.cluster_id = cluster_id
@@ -129,6 +136,7 @@ class AddRaftVoterRequest(Message):
         self.voter_id = voter_id
         self.voter_directory_id = voter_directory_id
         self.listeners = [] if listeners is None else listeners
+        self.ack_when_committed = ack_when_committed
         self.unknown_tags = unknown_tags
 
     @classmethod
@@ -137,18 +145,23 @@ class AddRaftVoterRequest(Message):
 
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[AddRaftVoterRequest, i64]:
-        if 0 <= version <= 0:
+        if 0 <= version <= 1:
             return read_add_raft_voter_request_flexible(data, pos, version)
         give_up()
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
+        if 0 <= version <= 1:
             return write_add_raft_voter_request_flexible(out, self, version)
         give_up()
 
 
 def new_AddRaftVoterRequest(
-    cluster_id: str | None, timeout_ms: int, voter_id: int, voter_directory_id: Uuid, listeners: list[Listener]
+    cluster_id: str | None,
+    timeout_ms: int,
+    voter_id: int,
+    voter_directory_id: Uuid,
+    listeners: list[Listener],
+    ack_when_committed: bool,
 ) -> AddRaftVoterRequest:
     return AddRaftVoterRequest(
         cluster_id=cluster_id,
@@ -156,6 +169,7 @@ def new_AddRaftVoterRequest(
         voter_id=voter_id,
         voter_directory_id=voter_directory_id,
         listeners=listeners,
+        ack_when_committed=ack_when_committed,
     )
 
 
@@ -163,18 +177,18 @@ def new_AddRaftVoterRequest(
 class AddRaftVoterResponse(Message):
     """Reports whether the voter was added to the quorum.
 
-    Versions 0, flexible 0+.
+    Versions 0-1, flexible 0+.
     """
 
     API_KEY: ClassVar[int | None] = 80
-    VALID_VERSIONS: ClassVar[range] = range(0, 1)
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+    VALID_VERSIONS: ClassVar[range] = range(0, 2)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 1)),
-        Field("error_code", "ErrorCode", "int16", range(0, 1)),
-        Field("error_message", "ErrorMessage", "string", range(0, 1), nullable=range(0, 1), ignorable=True),
+        Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 2)),
+        Field("error_code", "ErrorCode", "int16", range(0, 2)),
+        Field("error_message", "ErrorMessage", "string", range(0, 2), nullable=range(0, 2), ignorable=True),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "error_code", "error_message", "unknown_tags")
@@ -208,12 +222,12 @@ class AddRaftVoterResponse(Message):
 
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[AddRaftVoterResponse, i64]:
-        if 0 <= version <= 0:
+        if 0 <= version <= 1:
             return read_add_raft_voter_response_flexible(data, pos, version)
         give_up()
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
+        if 0 <= version <= 1:
             return write_add_raft_voter_response_flexible(out, self, version)
         give_up()
 
@@ -225,7 +239,7 @@ def new_AddRaftVoterResponse(
 
 
 def read_add_raft_voter_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[AddRaftVoterRequest, i64]:
-    """Version 0."""
+    """Versions 0-1."""
     n: int
     end: i64
     cluster_id: str | None
@@ -281,7 +295,14 @@ def read_add_raft_voter_request_flexible(data: bytes, pos: i64, version: i64) ->
         else:
             pos += 3
         listeners.append(listeners_item)
-    message = new_AddRaftVoterRequest(cluster_id, timeout_ms, voter_id, voter_directory_id, listeners)
+    if version >= 1:
+        ack_when_committed = data[pos] != 0
+        pos += 1
+    else:
+        ack_when_committed = True
+    message = new_AddRaftVoterRequest(
+        cluster_id, timeout_ms, voter_id, voter_directory_id, listeners, ack_when_committed
+    )
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
@@ -290,7 +311,7 @@ def read_add_raft_voter_request_flexible(data: bytes, pos: i64, version: i64) ->
 
 
 def write_add_raft_voter_request_flexible(out: BytesWriter, message: AddRaftVoterRequest, version: i64) -> None:
-    """Version 0."""
+    """Versions 0-1."""
     cluster_id = message.cluster_id
     if cluster_id is None:
         out.append(0)
@@ -332,6 +353,11 @@ def write_add_raft_voter_request_flexible(out: BytesWriter, message: AddRaftVote
             write_tags(out, [], listeners_item.unknown_tags)
         else:
             out.append(0)
+    if version <= 0:
+        if not message.ack_when_committed:
+            give_up()
+    else:
+        out.append(1 if message.ack_when_committed else message.ack_when_committed & 0)
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:
@@ -339,7 +365,7 @@ def write_add_raft_voter_request_flexible(out: BytesWriter, message: AddRaftVote
 
 
 def read_add_raft_voter_response_flexible(data: bytes, pos: i64, version: i64) -> tuple[AddRaftVoterResponse, i64]:
-    """Version 0."""
+    """Versions 0-1."""
     n: int
     end: i64
     error_message: str | None
@@ -364,7 +390,7 @@ def read_add_raft_voter_response_flexible(data: bytes, pos: i64, version: i64) -
 
 
 def write_add_raft_voter_response_flexible(out: BytesWriter, message: AddRaftVoterResponse, version: i64) -> None:
-    """Version 0."""
+    """Versions 0-1."""
     write_i32_be(out, message.throttle_time_ms)
     write_i16_be(out, message.error_code)
     error_message = message.error_message

@@ -31,20 +31,28 @@ if TYPE_CHECKING:
 class ApiVersionsRequest(Message):
     """Sent first on most connections to ask the broker or controller for the APIs and versions it supports.
 
-    Versions 0-4, flexible 3+.
+    Versions 0-5, flexible 3+.
     """
 
     API_KEY: ClassVar[int | None] = 18
-    VALID_VERSIONS: ClassVar[range] = range(0, 5)
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(3, 5)
+    VALID_VERSIONS: ClassVar[range] = range(0, 6)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(3, 6)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("client_software_name", "ClientSoftwareName", "string", range(3, 5), ignorable=True),
-        Field("client_software_version", "ClientSoftwareVersion", "string", range(3, 5), ignorable=True),
+        Field("client_software_name", "ClientSoftwareName", "string", range(3, 6), ignorable=True),
+        Field("client_software_version", "ClientSoftwareVersion", "string", range(3, 6), ignorable=True),
+        Field("cluster_id", "ClusterId", "string", range(5, 6), nullable=range(5, 6), ignorable=True),
+        Field("node_id", "NodeId", "int32", range(5, 6), ignorable=True),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = ("client_software_name", "client_software_version", "unknown_tags")
+    SLOTS: ClassVar[tuple[str, ...]] = (
+        "client_software_name",
+        "client_software_version",
+        "cluster_id",
+        "node_id",
+        "unknown_tags",
+    )
     __slots__ = SLOTS
 
     client_software_name: str
@@ -52,6 +60,12 @@ class ApiVersionsRequest(Message):
     """
     client_software_version: str
     """Release of the client library; the broker rejects unusual characters in it. Versions 3+."""
+    cluster_id: str | None
+    """Cluster that the client means to reach; with NodeId the server can refuse a connection that went astray; null
+    if unknown. Versions 5+.
+    """
+    node_id: int
+    """Node that the client means to reach; -1 if unknown. Sent together with ClusterId. Versions 5+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -60,10 +74,14 @@ class ApiVersionsRequest(Message):
         *,
         client_software_name: str = "",
         client_software_version: str = "",
+        cluster_id: str | None = None,
+        node_id: int = -1,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.client_software_name = client_software_name
         self.client_software_version = client_software_version
+        self.cluster_id = cluster_id
+        self.node_id = node_id
         self.unknown_tags = unknown_tags
 
     @classmethod
@@ -74,23 +92,28 @@ class ApiVersionsRequest(Message):
 
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ApiVersionsRequest, i64]:
-        if 3 <= version <= 4:
+        if 3 <= version <= 5:
             return read_api_versions_request_flexible(data, pos, version)
         if 0 <= version <= 2:
             return read_api_versions_request_classic(data, pos, version)
         give_up()
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 3 <= version <= 4:
+        if 3 <= version <= 5:
             return write_api_versions_request_flexible(out, self, version)
         if 0 <= version <= 2:
             return write_api_versions_request_classic(out, self, version)
         give_up()
 
 
-def new_ApiVersionsRequest(client_software_name: str, client_software_version: str) -> ApiVersionsRequest:
+def new_ApiVersionsRequest(
+    client_software_name: str, client_software_version: str, cluster_id: str | None, node_id: int
+) -> ApiVersionsRequest:
     return ApiVersionsRequest(
-        client_software_name=client_software_name, client_software_version=client_software_version
+        client_software_name=client_software_name,
+        client_software_version=client_software_version,
+        cluster_id=cluster_id,
+        node_id=node_id,
     )
 
 
@@ -98,12 +121,12 @@ def new_ApiVersionsRequest(client_software_name: str, client_software_version: s
 class ApiVersion(Struct):
     """Range of versions accepted for one API."""
 
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(3, 5)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(3, 6)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("api_key", "ApiKey", "int16", range(0, 5), former_names=("index",)),
-        Field("min_version", "MinVersion", "int16", range(0, 5)),
-        Field("max_version", "MaxVersion", "int16", range(0, 5)),
+        Field("api_key", "ApiKey", "int16", range(0, 6), former_names=("index",)),
+        Field("min_version", "MinVersion", "int16", range(0, 6)),
+        Field("max_version", "MaxVersion", "int16", range(0, 6)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("api_key", "min_version", "max_version", "unknown_tags")
@@ -140,12 +163,12 @@ def new_ApiVersion(api_key: int, min_version: int, max_version: int) -> ApiVersi
 class SupportedFeatureKey(Struct):
     """Range of levels of one feature that the node supports."""
 
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(3, 5)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(3, 6)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("name", "Name", "string", range(3, 5)),
-        Field("min_version", "MinVersion", "int16", range(3, 5)),
-        Field("max_version", "MaxVersion", "int16", range(3, 5)),
+        Field("name", "Name", "string", range(3, 6)),
+        Field("min_version", "MinVersion", "int16", range(3, 6)),
+        Field("max_version", "MaxVersion", "int16", range(3, 6)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("name", "min_version", "max_version", "unknown_tags")
@@ -184,12 +207,12 @@ def new_SupportedFeatureKey(name: str, min_version: int, max_version: int) -> Su
 class FinalizedFeatureKey(Struct):
     """Level of one feature in force in the cluster."""
 
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(3, 5)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(3, 6)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("name", "Name", "string", range(3, 5)),
-        Field("max_version_level", "MaxVersionLevel", "int16", range(3, 5)),
-        Field("min_version_level", "MinVersionLevel", "int16", range(3, 5)),
+        Field("name", "Name", "string", range(3, 6)),
+        Field("max_version_level", "MaxVersionLevel", "int16", range(3, 6)),
+        Field("min_version_level", "MinVersionLevel", "int16", range(3, 6)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("name", "max_version_level", "min_version_level", "unknown_tags")
@@ -226,47 +249,47 @@ def new_FinalizedFeatureKey(name: str, max_version_level: int, min_version_level
 class ApiVersionsResponse(Message):
     """Returns the API version ranges and cluster features of the server; always sent with response header 0.
 
-    Versions 0-4, flexible 3+.
+    Versions 0-5, flexible 3+.
     """
 
     API_KEY: ClassVar[int | None] = 18
-    VALID_VERSIONS: ClassVar[range] = range(0, 5)
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(3, 5)
+    VALID_VERSIONS: ClassVar[range] = range(0, 6)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(3, 6)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("error_code", "ErrorCode", "int16", range(0, 5)),
-        Field("api_keys", "ApiKeys", "[]ApiVersion", range(0, 5)),
-        Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(1, 5), ignorable=True),
+        Field("error_code", "ErrorCode", "int16", range(0, 6)),
+        Field("api_keys", "ApiKeys", "[]ApiVersion", range(0, 6)),
+        Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(1, 6), ignorable=True),
         Field(
             "supported_features",
             "SupportedFeatures",
             "[]SupportedFeatureKey",
-            range(3, 5),
+            range(3, 6),
             tag=0,
-            tagged=range(3, 5),
+            tagged=range(3, 6),
             ignorable=True,
         ),
         Field(
             "finalized_features_epoch",
             "FinalizedFeaturesEpoch",
             "int64",
-            range(3, 5),
+            range(3, 6),
             tag=1,
-            tagged=range(3, 5),
+            tagged=range(3, 6),
             ignorable=True,
         ),
         Field(
             "finalized_features",
             "FinalizedFeatures",
             "[]FinalizedFeatureKey",
-            range(3, 5),
+            range(3, 6),
             tag=2,
-            tagged=range(3, 5),
+            tagged=range(3, 6),
             ignorable=True,
         ),
         Field(
-            "zk_migration_ready", "ZkMigrationReady", "bool", range(3, 5), tag=3, tagged=range(3, 5), ignorable=True
+            "zk_migration_ready", "ZkMigrationReady", "bool", range(3, 6), tag=3, tagged=range(3, 6), ignorable=True
         ),
     )
 
@@ -332,14 +355,14 @@ class ApiVersionsResponse(Message):
 
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ApiVersionsResponse, i64]:
-        if 3 <= version <= 4:
+        if 3 <= version <= 5:
             return read_api_versions_response_flexible(data, pos, version)
         if 0 <= version <= 2:
             return read_api_versions_response_classic(data, pos, version)
         give_up()
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 3 <= version <= 4:
+        if 3 <= version <= 5:
             return write_api_versions_response_flexible(out, self, version)
         if 0 <= version <= 2:
             return write_api_versions_response_classic(out, self, version)
@@ -521,9 +544,12 @@ def read_api_versions_request_classic(data: bytes, pos: i64, version: i64) -> tu
     """Versions 0-2."""
     client_software_name: str
     client_software_version: str
+    cluster_id: str | None
     client_software_name = ""
     client_software_version = ""
-    message = new_ApiVersionsRequest(client_software_name, client_software_version)
+    cluster_id = None
+    node_id = -1
+    message = new_ApiVersionsRequest(client_software_name, client_software_version, cluster_id, node_id)
     return message, pos
 
 
@@ -534,11 +560,12 @@ def write_api_versions_request_classic(out: BytesWriter, message: ApiVersionsReq
 
 
 def read_api_versions_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[ApiVersionsRequest, i64]:
-    """Versions 3-4."""
+    """Versions 3-5."""
     n: int
     end: i64
     client_software_name: str
     client_software_version: str
+    cluster_id: str | None
     n = data[pos] - 1
     pos += 1
     if n < 0:
@@ -557,7 +584,23 @@ def read_api_versions_request_flexible(data: bytes, pos: i64, version: i64) -> t
     end = pos + n
     client_software_version = data[pos:end].decode()
     pos = end
-    message = new_ApiVersionsRequest(client_software_name, client_software_version)
+    if version >= 5:
+        n = data[pos] - 1
+        pos += 1
+        if n < 0:
+            cluster_id = None
+        else:
+            if n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            cluster_id = data[pos:end].decode()
+            pos = end
+        node_id = read_i32_be(data, pos)
+        pos += 4
+    else:
+        cluster_id = None
+        node_id = -1
+    message = new_ApiVersionsRequest(client_software_name, client_software_version, cluster_id, node_id)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
@@ -566,7 +609,7 @@ def read_api_versions_request_flexible(data: bytes, pos: i64, version: i64) -> t
 
 
 def write_api_versions_request_flexible(out: BytesWriter, message: ApiVersionsRequest, version: i64) -> None:
-    """Versions 3-4."""
+    """Versions 3-5."""
     raw = message.client_software_name.encode()
     n = len(raw)
     if n < 127:
@@ -581,6 +624,19 @@ def write_api_versions_request_flexible(out: BytesWriter, message: ApiVersionsRe
     else:
         write_string_length(out, n)
     out.write(raw)
+    if version >= 5:
+        cluster_id = message.cluster_id
+        if cluster_id is None:
+            out.append(0)
+        else:
+            raw = cluster_id.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+        write_i32_be(out, message.node_id)
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:
@@ -634,7 +690,7 @@ def write_api_versions_response_classic(out: BytesWriter, message: ApiVersionsRe
 
 
 def read_api_versions_response_flexible(data: bytes, pos: i64, version: i64) -> tuple[ApiVersionsResponse, i64]:
-    """Versions 3-4."""
+    """Versions 3-5."""
     n: int
     api_keys: list[ApiVersion]
     error_code = read_i16_be(data, pos)
@@ -669,7 +725,7 @@ def read_api_versions_response_flexible(data: bytes, pos: i64, version: i64) -> 
 
 
 def write_api_versions_response_flexible(out: BytesWriter, message: ApiVersionsResponse, version: i64) -> None:
-    """Versions 3-4."""
+    """Versions 3-5."""
     write_i16_be(out, message.error_code)
     api_keys = message.api_keys
     n = len(api_keys)

@@ -32,21 +32,30 @@ if TYPE_CHECKING:
 class BrokerHeartbeatRequest(Message):
     """Sent regularly by a KRaft broker to the active controller to stay registered, to be unfenced or to shut down.
 
-    Versions 0-1, flexible 0+.
+    Versions 0-2, flexible 0+.
     """
 
     API_KEY: ClassVar[int | None] = 63
-    VALID_VERSIONS: ClassVar[range] = range(0, 2)
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
+    VALID_VERSIONS: ClassVar[range] = range(0, 3)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 3)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("broker_id", "BrokerId", "int32", range(0, 2)),
-        Field("broker_epoch", "BrokerEpoch", "int64", range(0, 2)),
-        Field("current_metadata_offset", "CurrentMetadataOffset", "int64", range(0, 2)),
-        Field("want_fence", "WantFence", "bool", range(0, 2)),
-        Field("want_shut_down", "WantShutDown", "bool", range(0, 2)),
-        Field("offline_log_dirs", "OfflineLogDirs", "[]uuid", range(1, 2), tag=0, tagged=range(1, 2)),
+        Field("broker_id", "BrokerId", "int32", range(0, 3)),
+        Field("broker_epoch", "BrokerEpoch", "int64", range(0, 3)),
+        Field("current_metadata_offset", "CurrentMetadataOffset", "int64", range(0, 3)),
+        Field("want_fence", "WantFence", "bool", range(0, 3)),
+        Field("want_shut_down", "WantShutDown", "bool", range(0, 3)),
+        Field("offline_log_dirs", "OfflineLogDirs", "[]uuid", range(1, 3), tag=0, tagged=range(1, 3)),
+        Field(
+            "cordoned_log_dirs",
+            "CordonedLogDirs",
+            "[]uuid",
+            range(2, 3),
+            nullable=range(2, 3),
+            tag=1,
+            tagged=range(2, 3),
+        ),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -56,6 +65,7 @@ class BrokerHeartbeatRequest(Message):
         "want_fence",
         "want_shut_down",
         "offline_log_dirs",
+        "cordoned_log_dirs",
         "unknown_tags",
     )
     __slots__ = SLOTS
@@ -74,6 +84,10 @@ class BrokerHeartbeatRequest(Message):
     """Ids of the log directories that have failed since startup, so that their replicas can be taken offline.
     Versions 1+.
     """
+    cordoned_log_dirs: list[Uuid] | None
+    """Ids of the log directories that get no new replicas; null until the broker has caught up enough to know them.
+    Versions 2+.
+    """
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -86,6 +100,7 @@ class BrokerHeartbeatRequest(Message):
         want_fence: bool = False,
         want_shut_down: bool = False,
         offline_log_dirs: list[Uuid] | None = None,
+        cordoned_log_dirs: list[Uuid] | None = None,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.broker_id = broker_id
@@ -94,6 +109,7 @@ class BrokerHeartbeatRequest(Message):
         self.want_fence = want_fence
         self.want_shut_down = want_shut_down
         self.offline_log_dirs = [] if offline_log_dirs is None else offline_log_dirs
+        self.cordoned_log_dirs = cordoned_log_dirs
         self.unknown_tags = unknown_tags
 
     @classmethod
@@ -102,12 +118,12 @@ class BrokerHeartbeatRequest(Message):
 
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[BrokerHeartbeatRequest, i64]:
-        if 0 <= version <= 1:
+        if 0 <= version <= 2:
             return read_broker_heartbeat_request_flexible(data, pos, version)
         give_up()
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 1:
+        if 0 <= version <= 2:
             return write_broker_heartbeat_request_flexible(out, self, version)
         give_up()
 
@@ -127,6 +143,7 @@ def new_BrokerHeartbeatRequest(
 def read_BrokerHeartbeatRequest_tags(self: BrokerHeartbeatRequest, data: bytes, pos: i64, version: i64) -> i64:
     n: int
     offline_log_dirs: list[Uuid]
+    cordoned_log_dirs: list[Uuid] | None
     unknown: list[tuple[int, bytes]] = []
     previous: i64 = -1
     count, pos = read_uvarint(data, pos)
@@ -155,6 +172,24 @@ def read_BrokerHeartbeatRequest_tags(self: BrokerHeartbeatRequest, data: bytes, 
             self.offline_log_dirs = offline_log_dirs
             if pos != tag_end:
                 give_up()
+        elif tag == 1:
+            if not (version >= 2):
+                give_up()
+            n = data[pos] - 1
+            pos += 1
+            if n < 0:
+                cordoned_log_dirs = None
+            else:
+                if n > 126:
+                    n, pos = read_length(data, pos)
+                if n:
+                    cordoned_log_dirs = read_uuids(data, pos, n)
+                    pos += 16 * n
+                else:
+                    cordoned_log_dirs = []
+            self.cordoned_log_dirs = cordoned_log_dirs
+            if pos != tag_end:
+                give_up()
         else:
             unknown.append((tag, data[pos:tag_end]))
             pos = tag_end
@@ -176,6 +211,17 @@ def write_BrokerHeartbeatRequest_tags(section: BytesWriter, self: BrokerHeartbea
         for offline_log_dirs_item in offline_log_dirs:
             write_uuid(out, offline_log_dirs_item)
         known.append((0, out.getvalue()))
+    if version >= 2 and self.cordoned_log_dirs is not None:
+        out = BytesWriter()
+        cordoned_log_dirs = self.cordoned_log_dirs
+        n = len(cordoned_log_dirs)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        for cordoned_log_dirs_item in cordoned_log_dirs:
+            write_uuid(out, cordoned_log_dirs_item)
+        known.append((1, out.getvalue()))
     write_tags(section, known, self.unknown_tags)
 
 
@@ -183,20 +229,20 @@ def write_BrokerHeartbeatRequest_tags(section: BytesWriter, self: BrokerHeartbea
 class BrokerHeartbeatResponse(Message):
     """Returns the lifecycle state that the active controller has assigned to the broker.
 
-    Versions 0-1, flexible 0+.
+    Versions 0-2, flexible 0+.
     """
 
     API_KEY: ClassVar[int | None] = 63
-    VALID_VERSIONS: ClassVar[range] = range(0, 2)
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
+    VALID_VERSIONS: ClassVar[range] = range(0, 3)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 3)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 2)),
-        Field("error_code", "ErrorCode", "int16", range(0, 2)),
-        Field("is_caught_up", "IsCaughtUp", "bool", range(0, 2)),
-        Field("is_fenced", "IsFenced", "bool", range(0, 2)),
-        Field("should_shut_down", "ShouldShutDown", "bool", range(0, 2)),
+        Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 3)),
+        Field("error_code", "ErrorCode", "int16", range(0, 3)),
+        Field("is_caught_up", "IsCaughtUp", "bool", range(0, 3)),
+        Field("is_fenced", "IsFenced", "bool", range(0, 3)),
+        Field("should_shut_down", "ShouldShutDown", "bool", range(0, 3)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -245,12 +291,12 @@ class BrokerHeartbeatResponse(Message):
 
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[BrokerHeartbeatResponse, i64]:
-        if 0 <= version <= 1:
+        if 0 <= version <= 2:
             return read_broker_heartbeat_response_flexible(data, pos, version)
         give_up()
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 1:
+        if 0 <= version <= 2:
             return write_broker_heartbeat_response_flexible(out, self, version)
         give_up()
 
@@ -268,7 +314,7 @@ def new_BrokerHeartbeatResponse(
 
 
 def read_broker_heartbeat_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[BrokerHeartbeatRequest, i64]:
-    """Versions 0-1."""
+    """Versions 0-2."""
     broker_id = read_i32_be(data, pos)
     broker_epoch = read_i64_be(data, pos + 4)
     current_metadata_offset = read_i64_be(data, pos + 12)
@@ -284,7 +330,7 @@ def read_broker_heartbeat_request_flexible(data: bytes, pos: i64, version: i64) 
 
 
 def write_broker_heartbeat_request_flexible(out: BytesWriter, message: BrokerHeartbeatRequest, version: i64) -> None:
-    """Versions 0-1."""
+    """Versions 0-2."""
     write_i32_be(out, message.broker_id)
     write_i64_be(out, message.broker_epoch)
     write_i64_be(out, message.current_metadata_offset)
@@ -293,7 +339,10 @@ def write_broker_heartbeat_request_flexible(out: BytesWriter, message: BrokerHea
     if version <= 0:
         if message.offline_log_dirs != []:
             give_up()
-    if message.offline_log_dirs == [] and not message.unknown_tags:
+    if version <= 1:
+        if message.cordoned_log_dirs is not None:
+            give_up()
+    if message.offline_log_dirs == [] and message.cordoned_log_dirs is None and not message.unknown_tags:
         out.append(0)
     else:
         write_BrokerHeartbeatRequest_tags(out, message, version)
@@ -302,7 +351,7 @@ def write_broker_heartbeat_request_flexible(out: BytesWriter, message: BrokerHea
 def read_broker_heartbeat_response_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[BrokerHeartbeatResponse, i64]:
-    """Versions 0-1."""
+    """Versions 0-2."""
     throttle_time_ms = read_i32_be(data, pos)
     error_code = read_i16_be(data, pos + 4)
     is_caught_up = data[pos + 6] != 0
@@ -320,7 +369,7 @@ def read_broker_heartbeat_response_flexible(
 def write_broker_heartbeat_response_flexible(
     out: BytesWriter, message: BrokerHeartbeatResponse, version: i64
 ) -> None:
-    """Versions 0-1."""
+    """Versions 0-2."""
     write_i32_be(out, message.throttle_time_ms)
     write_i16_be(out, message.error_code)
     out.append(1 if message.is_caught_up else message.is_caught_up & 0)

@@ -29,15 +29,15 @@ if TYPE_CHECKING:
 class DeleteGroupsRequest(Message):
     """Sent by an admin client to the group coordinator to delete empty groups and their committed offsets.
 
-    Versions 0-2, flexible 2+.
+    Versions 0-3, flexible 2+.
     """
 
     API_KEY: ClassVar[int | None] = 42
-    VALID_VERSIONS: ClassVar[range] = range(0, 3)
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 3)
+    VALID_VERSIONS: ClassVar[range] = range(0, 4)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 4)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (Field("groups_names", "GroupsNames", "[]string", range(0, 3)),)
+    FIELDS: ClassVar[tuple[Field, ...]] = (Field("groups_names", "GroupsNames", "[]string", range(0, 4)),)
 
     SLOTS: ClassVar[tuple[str, ...]] = ("groups_names", "unknown_tags")
     __slots__ = SLOTS
@@ -64,14 +64,14 @@ class DeleteGroupsRequest(Message):
 
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[DeleteGroupsRequest, i64]:
-        if 2 <= version <= 2:
+        if 2 <= version <= 3:
             return read_delete_groups_request_flexible(data, pos, version)
         if 0 <= version <= 1:
             return read_delete_groups_request_classic(data, pos, version)
         give_up()
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 2 <= version <= 2:
+        if 2 <= version <= 3:
             return write_delete_groups_request_flexible(out, self, version)
         if 0 <= version <= 1:
             return write_delete_groups_request_classic(out, self, version)
@@ -86,20 +86,23 @@ def new_DeleteGroupsRequest(groups_names: list[str]) -> DeleteGroupsRequest:
 class DeletableGroupResult(Struct):
     """Outcome of deleting one group."""
 
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 3)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 4)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("group_id", "GroupId", "string", range(0, 3)),
-        Field("error_code", "ErrorCode", "int16", range(0, 3)),
+        Field("group_id", "GroupId", "string", range(0, 4)),
+        Field("error_code", "ErrorCode", "int16", range(0, 4)),
+        Field("error_message", "ErrorMessage", "string", range(3, 4), nullable=range(3, 4), ignorable=True),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "error_code", "unknown_tags")
+    SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "error_code", "error_message", "unknown_tags")
     __slots__ = SLOTS
 
     group_id: str
     """Id of the group that this outcome belongs to."""
     error_code: int
     """0 if deleted; NON_EMPTY_GROUP while it has members, NOT_COORDINATOR if sent to the wrong broker."""
+    error_message: str | None
+    """Human-readable explanation of the error; null if there is none. Versions 3+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -108,32 +111,34 @@ class DeletableGroupResult(Struct):
         *,
         group_id: str = "",
         error_code: int = 0,
+        error_message: str | None = None,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.group_id = group_id
         self.error_code = error_code
+        self.error_message = error_message
         self.unknown_tags = unknown_tags
 
 
-def new_DeletableGroupResult(group_id: str, error_code: int) -> DeletableGroupResult:
-    return DeletableGroupResult(group_id=group_id, error_code=error_code)
+def new_DeletableGroupResult(group_id: str, error_code: int, error_message: str | None) -> DeletableGroupResult:
+    return DeletableGroupResult(group_id=group_id, error_code=error_code, error_message=error_message)
 
 
 @mypyc_attr(acyclic=True)
 class DeleteGroupsResponse(Message):
-    """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled.
+    """Returns for each group whether it was deleted.
 
-    Versions 0-2, flexible 2+.
+    Versions 0-3, flexible 2+.
     """
 
     API_KEY: ClassVar[int | None] = 42
-    VALID_VERSIONS: ClassVar[range] = range(0, 3)
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 3)
+    VALID_VERSIONS: ClassVar[range] = range(0, 4)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 4)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 3)),
-        Field("results", "Results", "[]DeletableGroupResult", range(0, 3)),
+        Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 4)),
+        Field("results", "Results", "[]DeletableGroupResult", range(0, 4)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "results", "unknown_tags")
@@ -165,14 +170,14 @@ class DeleteGroupsResponse(Message):
 
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[DeleteGroupsResponse, i64]:
-        if 2 <= version <= 2:
+        if 2 <= version <= 3:
             return read_delete_groups_response_flexible(data, pos, version)
         if 0 <= version <= 1:
             return read_delete_groups_response_classic(data, pos, version)
         give_up()
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 2 <= version <= 2:
+        if 2 <= version <= 3:
             return write_delete_groups_response_flexible(out, self, version)
         if 0 <= version <= 1:
             return write_delete_groups_response_classic(out, self, version)
@@ -220,7 +225,7 @@ def write_delete_groups_request_classic(out: BytesWriter, message: DeleteGroupsR
 
 
 def read_delete_groups_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[DeleteGroupsRequest, i64]:
-    """Version 2."""
+    """Versions 2-3."""
     n: int
     end: i64
     groups_names: list[str]
@@ -252,7 +257,7 @@ def read_delete_groups_request_flexible(data: bytes, pos: i64, version: i64) -> 
 
 
 def write_delete_groups_request_flexible(out: BytesWriter, message: DeleteGroupsRequest, version: i64) -> None:
-    """Version 2."""
+    """Versions 2-3."""
     groups_names = message.groups_names
     n = len(groups_names)
     if n < 127:
@@ -279,6 +284,7 @@ def read_delete_groups_response_classic(data: bytes, pos: i64, version: i64) -> 
     end: i64
     results: list[DeletableGroupResult]
     group_id: str
+    error_message: str | None
     throttle_time_ms = read_i32_be(data, pos)
     n = read_i32_be(data, pos + 4)
     pos += 8
@@ -296,7 +302,8 @@ def read_delete_groups_response_classic(data: bytes, pos: i64, version: i64) -> 
         group_id = data[pos:end].decode()
         pos = end
         error_code = read_i16_be(data, pos)
-        results_item = new_DeletableGroupResult(group_id, error_code)
+        error_message = None
+        results_item = new_DeletableGroupResult(group_id, error_code, error_message)
         pos += 2
         results.append(results_item)
     message = new_DeleteGroupsResponse(throttle_time_ms, results)
@@ -321,11 +328,12 @@ def write_delete_groups_response_classic(out: BytesWriter, message: DeleteGroups
 
 
 def read_delete_groups_response_flexible(data: bytes, pos: i64, version: i64) -> tuple[DeleteGroupsResponse, i64]:
-    """Version 2."""
+    """Versions 2-3."""
     n: int
     end: i64
     results: list[DeletableGroupResult]
     group_id: str
+    error_message: str | None
     throttle_time_ms = read_i32_be(data, pos)
     n = data[pos + 4] - 1
     pos += 5
@@ -347,12 +355,25 @@ def read_delete_groups_response_flexible(data: bytes, pos: i64, version: i64) ->
         group_id = data[pos:end].decode()
         pos = end
         error_code = read_i16_be(data, pos)
-        results_item = new_DeletableGroupResult(group_id, error_code)
-        if data[pos + 2]:
-            pos += 2
+        pos += 2
+        if version >= 3:
+            n = data[pos] - 1
+            pos += 1
+            if n < 0:
+                error_message = None
+            else:
+                if n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                error_message = data[pos:end].decode()
+                pos = end
+        else:
+            error_message = None
+        results_item = new_DeletableGroupResult(group_id, error_code, error_message)
+        if data[pos]:
             results_item.unknown_tags, pos = read_tags(data, pos)
         else:
-            pos += 3
+            pos += 1
         results.append(results_item)
     message = new_DeleteGroupsResponse(throttle_time_ms, results)
     if data[pos]:
@@ -363,7 +384,7 @@ def read_delete_groups_response_flexible(data: bytes, pos: i64, version: i64) ->
 
 
 def write_delete_groups_response_flexible(out: BytesWriter, message: DeleteGroupsResponse, version: i64) -> None:
-    """Version 2."""
+    """Versions 2-3."""
     write_i32_be(out, message.throttle_time_ms)
     results = message.results
     n = len(results)
@@ -381,6 +402,18 @@ def write_delete_groups_response_flexible(out: BytesWriter, message: DeleteGroup
             write_string_length(out, n)
         out.write(raw)
         write_i16_be(out, results_item.error_code)
+        if version >= 3:
+            error_message = results_item.error_message
+            if error_message is None:
+                out.append(0)
+            else:
+                raw = error_message.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
         if results_item.unknown_tags:
             write_tags(out, [], results_item.unknown_tags)
         else:

@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 class DescribableLogDirTopic(Struct):
     """Partitions of one topic to describe."""
 
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 5)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 6)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("topic", "Topic", "string", range(0, 5)),
-        Field("partitions", "Partitions", "[]int32", range(0, 5), former_names=("partitionIndex",)),
+        Field("topic", "Topic", "string", range(0, 6)),
+        Field("partitions", "Partitions", "[]int32", range(0, 6), former_names=("partitionIndex",)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("topic", "partitions", "unknown_tags")
@@ -67,16 +67,16 @@ def new_DescribableLogDirTopic(topic: str, partitions: list[int]) -> Describable
 class DescribeLogDirsRequest(Message):
     """Sent by an admin client to a broker to read the disk usage and replica sizes of its log directories.
 
-    Versions 0-4, flexible 2+.
+    Versions 0-5, flexible 2+.
     """
 
     API_KEY: ClassVar[int | None] = 35
-    VALID_VERSIONS: ClassVar[range] = range(0, 5)
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 5)
+    VALID_VERSIONS: ClassVar[range] = range(0, 6)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 6)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0, 1)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("topics", "Topics", "[]DescribableLogDirTopic", range(0, 5), nullable=range(0, 5)),
+        Field("topics", "Topics", "[]DescribableLogDirTopic", range(0, 6), nullable=range(0, 6)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("topics", "unknown_tags")
@@ -104,14 +104,14 @@ class DescribeLogDirsRequest(Message):
 
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[DescribeLogDirsRequest, i64]:
-        if 2 <= version <= 4:
+        if 2 <= version <= 5:
             return read_describe_log_dirs_request_flexible(data, pos, version)
         if 0 <= version <= 1:
             return read_describe_log_dirs_request_classic(data, pos, version)
         give_up()
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 2 <= version <= 4:
+        if 2 <= version <= 5:
             return write_describe_log_dirs_request_flexible(out, self, version)
         if 0 <= version <= 1:
             return write_describe_log_dirs_request_classic(out, self, version)
@@ -126,13 +126,13 @@ def new_DescribeLogDirsRequest(topics: list[DescribableLogDirTopic] | None) -> D
 class DescribeLogDirsPartition(Struct):
     """One replica in this directory."""
 
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 5)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 6)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("partition_index", "PartitionIndex", "int32", range(0, 5)),
-        Field("partition_size", "PartitionSize", "int64", range(0, 5)),
-        Field("offset_lag", "OffsetLag", "int64", range(0, 5)),
-        Field("is_future_key", "IsFutureKey", "bool", range(0, 5)),
+        Field("partition_index", "PartitionIndex", "int32", range(0, 6)),
+        Field("partition_size", "PartitionSize", "int64", range(0, 6)),
+        Field("offset_lag", "OffsetLag", "int64", range(0, 6)),
+        Field("is_future_key", "IsFutureKey", "bool", range(0, 6)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -188,11 +188,11 @@ def new_DescribeLogDirsPartition(
 class DescribeLogDirsTopic(Struct):
     """Replicas of one topic in this directory."""
 
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 5)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 6)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("name", "Name", "string", range(0, 5)),
-        Field("partitions", "Partitions", "[]DescribeLogDirsPartition", range(0, 5)),
+        Field("name", "Name", "string", range(0, 6)),
+        Field("partitions", "Partitions", "[]DescribeLogDirsPartition", range(0, 6)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("name", "partitions", "unknown_tags")
@@ -225,14 +225,15 @@ def new_DescribeLogDirsTopic(name: str, partitions: list[DescribeLogDirsPartitio
 class DescribeLogDirsResult(Struct):
     """State of one log directory."""
 
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 5)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 6)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("error_code", "ErrorCode", "int16", range(0, 5)),
-        Field("log_dir", "LogDir", "string", range(0, 5)),
-        Field("topics", "Topics", "[]DescribeLogDirsTopic", range(0, 5)),
-        Field("total_bytes", "TotalBytes", "int64", range(4, 5), ignorable=True),
-        Field("usable_bytes", "UsableBytes", "int64", range(4, 5), ignorable=True),
+        Field("error_code", "ErrorCode", "int16", range(0, 6)),
+        Field("log_dir", "LogDir", "string", range(0, 6)),
+        Field("topics", "Topics", "[]DescribeLogDirsTopic", range(0, 6)),
+        Field("total_bytes", "TotalBytes", "int64", range(4, 6), ignorable=True),
+        Field("usable_bytes", "UsableBytes", "int64", range(4, 6), ignorable=True),
+        Field("is_cordoned", "IsCordoned", "bool", range(5, 6), ignorable=True),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -241,6 +242,7 @@ class DescribeLogDirsResult(Struct):
         "topics",
         "total_bytes",
         "usable_bytes",
+        "is_cordoned",
         "unknown_tags",
     )
     __slots__ = SLOTS
@@ -255,6 +257,8 @@ class DescribeLogDirsResult(Struct):
     """Size in bytes of the volume that holds the directory; -1 if unknown. Versions 4+."""
     usable_bytes: int
     """Bytes on that volume available to the broker process; -1 if unknown. Versions 4+."""
+    is_cordoned: bool
+    """True if the directory gets no new replicas. Versions 5+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -266,6 +270,7 @@ class DescribeLogDirsResult(Struct):
         topics: list[DescribeLogDirsTopic] | None = None,
         total_bytes: int = -1,
         usable_bytes: int = -1,
+        is_cordoned: bool = False,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.error_code = error_code
@@ -273,14 +278,25 @@ class DescribeLogDirsResult(Struct):
         self.topics = [] if topics is None else topics
         self.total_bytes = total_bytes
         self.usable_bytes = usable_bytes
+        self.is_cordoned = is_cordoned
         self.unknown_tags = unknown_tags
 
 
 def new_DescribeLogDirsResult(
-    error_code: int, log_dir: str, topics: list[DescribeLogDirsTopic], total_bytes: int, usable_bytes: int
+    error_code: int,
+    log_dir: str,
+    topics: list[DescribeLogDirsTopic],
+    total_bytes: int,
+    usable_bytes: int,
+    is_cordoned: bool,
 ) -> DescribeLogDirsResult:
     return DescribeLogDirsResult(
-        error_code=error_code, log_dir=log_dir, topics=topics, total_bytes=total_bytes, usable_bytes=usable_bytes
+        error_code=error_code,
+        log_dir=log_dir,
+        topics=topics,
+        total_bytes=total_bytes,
+        usable_bytes=usable_bytes,
+        is_cordoned=is_cordoned,
     )
 
 
@@ -288,18 +304,18 @@ def new_DescribeLogDirsResult(
 class DescribeLogDirsResponse(Message):
     """Returns the log directories of the broker with the replicas in each.
 
-    Versions 0-4, flexible 2+.
+    Versions 0-5, flexible 2+.
     """
 
     API_KEY: ClassVar[int | None] = 35
-    VALID_VERSIONS: ClassVar[range] = range(0, 5)
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 5)
+    VALID_VERSIONS: ClassVar[range] = range(0, 6)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 6)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 5)),
-        Field("error_code", "ErrorCode", "int16", range(3, 5), ignorable=True),
-        Field("results", "Results", "[]DescribeLogDirsResult", range(0, 5)),
+        Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 6)),
+        Field("error_code", "ErrorCode", "int16", range(3, 6), ignorable=True),
+        Field("results", "Results", "[]DescribeLogDirsResult", range(0, 6)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "error_code", "results", "unknown_tags")
@@ -335,14 +351,14 @@ class DescribeLogDirsResponse(Message):
 
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[DescribeLogDirsResponse, i64]:
-        if 2 <= version <= 4:
+        if 2 <= version <= 5:
             return read_describe_log_dirs_response_flexible(data, pos, version)
         if 0 <= version <= 1:
             return read_describe_log_dirs_response_classic(data, pos, version)
         give_up()
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 2 <= version <= 4:
+        if 2 <= version <= 5:
             return write_describe_log_dirs_response_flexible(out, self, version)
         if 0 <= version <= 1:
             return write_describe_log_dirs_response_classic(out, self, version)
@@ -418,7 +434,7 @@ def write_describe_log_dirs_request_classic(out: BytesWriter, message: DescribeL
 def read_describe_log_dirs_request_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[DescribeLogDirsRequest, i64]:
-    """Versions 2-4."""
+    """Versions 2-5."""
     n: int
     end: i64
     topics: list[DescribableLogDirTopic] | None
@@ -470,7 +486,7 @@ def read_describe_log_dirs_request_flexible(
 
 
 def write_describe_log_dirs_request_flexible(out: BytesWriter, message: DescribeLogDirsRequest, version: i64) -> None:
-    """Versions 2-4."""
+    """Versions 2-5."""
     topics = message.topics
     if topics is None:
         out.append(0)
@@ -572,7 +588,10 @@ def read_describe_log_dirs_response_classic(
             topics.append(topics_item)
         total_bytes = -1
         usable_bytes = -1
-        results_item = new_DescribeLogDirsResult(results_error_code, log_dir, topics, total_bytes, usable_bytes)
+        is_cordoned = False
+        results_item = new_DescribeLogDirsResult(
+            results_error_code, log_dir, topics, total_bytes, usable_bytes, is_cordoned
+        )
         results.append(results_item)
     message = new_DescribeLogDirsResponse(throttle_time_ms, error_code, results)
     return message, pos
@@ -619,7 +638,7 @@ def write_describe_log_dirs_response_classic(
 def read_describe_log_dirs_response_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[DescribeLogDirsResponse, i64]:
-    """Versions 2-4."""
+    """Versions 2-5."""
     n: int
     end: i64
     results: list[DescribeLogDirsResult]
@@ -709,7 +728,14 @@ def read_describe_log_dirs_response_flexible(
         else:
             total_bytes = -1
             usable_bytes = -1
-        results_item = new_DescribeLogDirsResult(results_error_code, log_dir, topics, total_bytes, usable_bytes)
+        if version >= 5:
+            is_cordoned = data[pos] != 0
+            pos += 1
+        else:
+            is_cordoned = False
+        results_item = new_DescribeLogDirsResult(
+            results_error_code, log_dir, topics, total_bytes, usable_bytes, is_cordoned
+        )
         if data[pos]:
             results_item.unknown_tags, pos = read_tags(data, pos)
         else:
@@ -726,7 +752,7 @@ def read_describe_log_dirs_response_flexible(
 def write_describe_log_dirs_response_flexible(
     out: BytesWriter, message: DescribeLogDirsResponse, version: i64
 ) -> None:
-    """Versions 2-4."""
+    """Versions 2-5."""
     write_i32_be(out, message.throttle_time_ms)
     if version >= 3:
         write_i16_be(out, message.error_code)
@@ -784,6 +810,8 @@ def write_describe_log_dirs_response_flexible(
         if version >= 4:
             write_i64_be(out, results_item.total_bytes)
             write_i64_be(out, results_item.usable_bytes)
+        if version >= 5:
+            out.append(1 if results_item.is_cordoned else results_item.is_cordoned & 0)
         if results_item.unknown_tags:
             write_tags(out, [], results_item.unknown_tags)
         else:

@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 class DescribeShareGroupOffsetsRequestTopic(Struct):
     """One topic with the partitions to describe."""
 
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("topic_name", "TopicName", "string", range(0, 1)),
-        Field("partitions", "Partitions", "[]int32", range(0, 1)),
+        Field("topic_name", "TopicName", "string", range(0, 2)),
+        Field("partitions", "Partitions", "[]int32", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("topic_name", "partitions", "unknown_tags")
@@ -71,11 +71,11 @@ def new_DescribeShareGroupOffsetsRequestTopic(
 class DescribeShareGroupOffsetsRequestGroup(Struct):
     """One share group with the partitions to describe."""
 
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("group_id", "GroupId", "string", range(0, 1)),
-        Field("topics", "Topics", "[]DescribeShareGroupOffsetsRequestTopic", range(0, 1), nullable=range(0, 1)),
+        Field("group_id", "GroupId", "string", range(0, 2)),
+        Field("topics", "Topics", "[]DescribeShareGroupOffsetsRequestTopic", range(0, 2), nullable=range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "topics", "unknown_tags")
@@ -110,16 +110,16 @@ def new_DescribeShareGroupOffsetsRequestGroup(
 class DescribeShareGroupOffsetsRequest(Message):
     """Sent by an admin client to the group coordinator to read the start offsets of share groups.
 
-    Versions 0, flexible 0+.
+    Versions 0-1, flexible 0+.
     """
 
     API_KEY: ClassVar[int | None] = 90
-    VALID_VERSIONS: ClassVar[range] = range(0, 1)
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+    VALID_VERSIONS: ClassVar[range] = range(0, 2)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("groups", "Groups", "[]DescribeShareGroupOffsetsRequestGroup", range(0, 1)),
+        Field("groups", "Groups", "[]DescribeShareGroupOffsetsRequestGroup", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("groups", "unknown_tags")
@@ -145,12 +145,12 @@ class DescribeShareGroupOffsetsRequest(Message):
 
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[DescribeShareGroupOffsetsRequest, i64]:
-        if 0 <= version <= 0:
+        if 0 <= version <= 1:
             return read_describe_share_group_offsets_request_flexible(data, pos, version)
         give_up()
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
+        if 0 <= version <= 1:
             return write_describe_share_group_offsets_request_flexible(out, self, version)
         give_up()
 
@@ -165,20 +165,22 @@ def new_DescribeShareGroupOffsetsRequest(
 class DescribeShareGroupOffsetsResponsePartition(Struct):
     """Start offset of one share-partition, or the error that prevented reading it."""
 
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("partition_index", "PartitionIndex", "int32", range(0, 1)),
-        Field("start_offset", "StartOffset", "int64", range(0, 1)),
-        Field("leader_epoch", "LeaderEpoch", "int32", range(0, 1)),
-        Field("error_code", "ErrorCode", "int16", range(0, 1)),
-        Field("error_message", "ErrorMessage", "string", range(0, 1), nullable=range(0, 1)),
+        Field("partition_index", "PartitionIndex", "int32", range(0, 2)),
+        Field("start_offset", "StartOffset", "int64", range(0, 2)),
+        Field("leader_epoch", "LeaderEpoch", "int32", range(0, 2)),
+        Field("lag", "Lag", "int64", range(1, 2), ignorable=True),
+        Field("error_code", "ErrorCode", "int16", range(0, 2)),
+        Field("error_message", "ErrorMessage", "string", range(0, 2), nullable=range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
         "partition_index",
         "start_offset",
         "leader_epoch",
+        "lag",
         "error_code",
         "error_message",
         "unknown_tags",
@@ -191,6 +193,8 @@ class DescribeShareGroupOffsetsResponsePartition(Struct):
     """Share-partition start offset, i.e. the first one not yet finished by the group; -1 if there is no state."""
     leader_epoch: int
     """Leader epoch of the partition, stored with the start offset."""
+    lag: int
+    """Records of the partition that the group has not yet finished; -1 if unknown. Versions 1+."""
     error_code: int
     """0 on success; otherwise the reason."""
     error_message: str | None
@@ -204,6 +208,7 @@ class DescribeShareGroupOffsetsResponsePartition(Struct):
         partition_index: int = 0,
         start_offset: int = 0,
         leader_epoch: int = 0,
+        lag: int = -1,
         error_code: int = 0,
         error_message: str | None = None,
         unknown_tags: FieldTags = (),
@@ -211,18 +216,20 @@ class DescribeShareGroupOffsetsResponsePartition(Struct):
         self.partition_index = partition_index
         self.start_offset = start_offset
         self.leader_epoch = leader_epoch
+        self.lag = lag
         self.error_code = error_code
         self.error_message = error_message
         self.unknown_tags = unknown_tags
 
 
 def new_DescribeShareGroupOffsetsResponsePartition(
-    partition_index: int, start_offset: int, leader_epoch: int, error_code: int, error_message: str | None
+    partition_index: int, start_offset: int, leader_epoch: int, lag: int, error_code: int, error_message: str | None
 ) -> DescribeShareGroupOffsetsResponsePartition:
     return DescribeShareGroupOffsetsResponsePartition(
         partition_index=partition_index,
         start_offset=start_offset,
         leader_epoch=leader_epoch,
+        lag=lag,
         error_code=error_code,
         error_message=error_message,
     )
@@ -232,12 +239,12 @@ def new_DescribeShareGroupOffsetsResponsePartition(
 class DescribeShareGroupOffsetsResponseTopic(Struct):
     """Offsets of one topic."""
 
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("topic_name", "TopicName", "string", range(0, 1)),
-        Field("topic_id", "TopicId", "uuid", range(0, 1)),
-        Field("partitions", "Partitions", "[]DescribeShareGroupOffsetsResponsePartition", range(0, 1)),
+        Field("topic_name", "TopicName", "string", range(0, 2)),
+        Field("topic_id", "TopicId", "uuid", range(0, 2)),
+        Field("partitions", "Partitions", "[]DescribeShareGroupOffsetsResponsePartition", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("topic_name", "topic_id", "partitions", "unknown_tags")
@@ -276,13 +283,13 @@ def new_DescribeShareGroupOffsetsResponseTopic(
 class DescribeShareGroupOffsetsResponseGroup(Struct):
     """Offsets of one share group, or the error that prevented reading them."""
 
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("group_id", "GroupId", "string", range(0, 1)),
-        Field("topics", "Topics", "[]DescribeShareGroupOffsetsResponseTopic", range(0, 1)),
-        Field("error_code", "ErrorCode", "int16", range(0, 1)),
-        Field("error_message", "ErrorMessage", "string", range(0, 1), nullable=range(0, 1)),
+        Field("group_id", "GroupId", "string", range(0, 2)),
+        Field("topics", "Topics", "[]DescribeShareGroupOffsetsResponseTopic", range(0, 2)),
+        Field("error_code", "ErrorCode", "int16", range(0, 2)),
+        Field("error_message", "ErrorMessage", "string", range(0, 2), nullable=range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "topics", "error_code", "error_message", "unknown_tags")
@@ -327,17 +334,17 @@ def new_DescribeShareGroupOffsetsResponseGroup(
 class DescribeShareGroupOffsetsResponse(Message):
     """Returns the start offsets of the share-partitions.
 
-    Versions 0, flexible 0+.
+    Versions 0-1, flexible 0+.
     """
 
     API_KEY: ClassVar[int | None] = 90
-    VALID_VERSIONS: ClassVar[range] = range(0, 1)
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+    VALID_VERSIONS: ClassVar[range] = range(0, 2)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 1)),
-        Field("groups", "Groups", "[]DescribeShareGroupOffsetsResponseGroup", range(0, 1)),
+        Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 2)),
+        Field("groups", "Groups", "[]DescribeShareGroupOffsetsResponseGroup", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "groups", "unknown_tags")
@@ -367,12 +374,12 @@ class DescribeShareGroupOffsetsResponse(Message):
 
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[DescribeShareGroupOffsetsResponse, i64]:
-        if 0 <= version <= 0:
+        if 0 <= version <= 1:
             return read_describe_share_group_offsets_response_flexible(data, pos, version)
         give_up()
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
+        if 0 <= version <= 1:
             return write_describe_share_group_offsets_response_flexible(out, self, version)
         give_up()
 
@@ -386,7 +393,7 @@ def new_DescribeShareGroupOffsetsResponse(
 def read_describe_share_group_offsets_request_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[DescribeShareGroupOffsetsRequest, i64]:
-    """Version 0."""
+    """Versions 0-1."""
     n: int
     end: i64
     groups: list[DescribeShareGroupOffsetsRequestGroup]
@@ -467,7 +474,7 @@ def read_describe_share_group_offsets_request_flexible(
 def write_describe_share_group_offsets_request_flexible(
     out: BytesWriter, message: DescribeShareGroupOffsetsRequest, version: i64
 ) -> None:
-    """Version 0."""
+    """Versions 0-1."""
     groups = message.groups
     n = len(groups)
     if n < 127:
@@ -526,7 +533,7 @@ def write_describe_share_group_offsets_request_flexible(
 def read_describe_share_group_offsets_response_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[DescribeShareGroupOffsetsResponse, i64]:
-    """Version 0."""
+    """Versions 0-1."""
     n: int
     end: i64
     groups: list[DescribeShareGroupOffsetsResponseGroup]
@@ -589,9 +596,15 @@ def read_describe_share_group_offsets_response_flexible(
                 partition_index = read_i32_be(data, pos)
                 start_offset = read_i64_be(data, pos + 4)
                 leader_epoch = read_i32_be(data, pos + 12)
-                partitions_error_code = read_i16_be(data, pos + 16)
-                n = data[pos + 18] - 1
-                pos += 19
+                pos += 16
+                if version >= 1:
+                    lag = read_i64_be(data, pos)
+                    pos += 8
+                else:
+                    lag = -1
+                partitions_error_code = read_i16_be(data, pos)
+                n = data[pos + 2] - 1
+                pos += 3
                 if n < 0:
                     partitions_error_message = None
                 else:
@@ -601,7 +614,7 @@ def read_describe_share_group_offsets_response_flexible(
                     partitions_error_message = data[pos:end].decode()
                     pos = end
                 partitions_item = new_DescribeShareGroupOffsetsResponsePartition(
-                    partition_index, start_offset, leader_epoch, partitions_error_code, partitions_error_message
+                    partition_index, start_offset, leader_epoch, lag, partitions_error_code, partitions_error_message
                 )
                 if data[pos]:
                     partitions_item.unknown_tags, pos = read_tags(data, pos)
@@ -644,7 +657,7 @@ def read_describe_share_group_offsets_response_flexible(
 def write_describe_share_group_offsets_response_flexible(
     out: BytesWriter, message: DescribeShareGroupOffsetsResponse, version: i64
 ) -> None:
-    """Version 0."""
+    """Versions 0-1."""
     write_i32_be(out, message.throttle_time_ms)
     groups = message.groups
     n = len(groups)
@@ -688,6 +701,8 @@ def write_describe_share_group_offsets_response_flexible(
                 write_i32_be(out, partitions_item.partition_index)
                 write_i64_be(out, partitions_item.start_offset)
                 write_i32_be(out, partitions_item.leader_epoch)
+                if version >= 1:
+                    write_i64_be(out, partitions_item.lag)
                 write_i16_be(out, partitions_item.error_code)
                 partitions_error_message = partitions_item.error_message
                 if partitions_error_message is None:

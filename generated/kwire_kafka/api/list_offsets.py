@@ -31,12 +31,12 @@ if TYPE_CHECKING:
 class ListOffsetsPartition(Struct):
     """One lookup in one partition."""
 
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(6, 11)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(6, 12)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("partition_index", "PartitionIndex", "int32", range(0, 11)),
-        Field("current_leader_epoch", "CurrentLeaderEpoch", "int32", range(4, 11), ignorable=True),
-        Field("timestamp", "Timestamp", "int64", range(0, 11)),
+        Field("partition_index", "PartitionIndex", "int32", range(0, 12)),
+        Field("current_leader_epoch", "CurrentLeaderEpoch", "int32", range(4, 12), ignorable=True),
+        Field("timestamp", "Timestamp", "int64", range(0, 12)),
         Field("max_num_offsets", "MaxNumOffsets", "int32", range(0, 1)),
     )
 
@@ -95,11 +95,11 @@ def new_ListOffsetsPartition(
 class ListOffsetsTopic(Struct):
     """Lookups in one topic."""
 
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(6, 11)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(6, 12)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("name", "Name", "string", range(0, 11)),
-        Field("partitions", "Partitions", "[]ListOffsetsPartition", range(0, 11)),
+        Field("name", "Name", "string", range(0, 12)),
+        Field("partitions", "Partitions", "[]ListOffsetsPartition", range(0, 12)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("name", "partitions", "unknown_tags")
@@ -132,19 +132,19 @@ def new_ListOffsetsTopic(name: str, partitions: list[ListOffsetsPartition]) -> L
 class ListOffsetsRequest(Message):
     """Sent to partition leaders to look up the offset of a timestamp, or of a marker such as earliest or latest.
 
-    Versions 0-10, flexible 6+.
+    Versions 0-11, flexible 6+.
     """
 
     API_KEY: ClassVar[int | None] = 2
-    VALID_VERSIONS: ClassVar[range] = range(0, 11)
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(6, 11)
+    VALID_VERSIONS: ClassVar[range] = range(0, 12)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(6, 12)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0, 1)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("replica_id", "ReplicaId", "int32", range(0, 11)),
-        Field("isolation_level", "IsolationLevel", "int8", range(2, 11)),
-        Field("topics", "Topics", "[]ListOffsetsTopic", range(0, 11)),
-        Field("timeout_ms", "TimeoutMs", "int32", range(10, 11), ignorable=True),
+        Field("replica_id", "ReplicaId", "int32", range(0, 12)),
+        Field("isolation_level", "IsolationLevel", "int8", range(2, 12)),
+        Field("topics", "Topics", "[]ListOffsetsTopic", range(0, 12)),
+        Field("timeout_ms", "TimeoutMs", "int32", range(10, 12), ignorable=True),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("replica_id", "isolation_level", "topics", "timeout_ms", "unknown_tags")
@@ -185,14 +185,14 @@ class ListOffsetsRequest(Message):
 
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ListOffsetsRequest, i64]:
-        if 6 <= version <= 10:
+        if 6 <= version <= 11:
             return read_list_offsets_request_flexible(data, pos, version)
         if 0 <= version <= 5:
             return read_list_offsets_request_classic(data, pos, version)
         give_up()
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 6 <= version <= 10:
+        if 6 <= version <= 11:
             return write_list_offsets_request_flexible(out, self, version)
         if 0 <= version <= 5:
             return write_list_offsets_request_classic(out, self, version)
@@ -211,15 +211,15 @@ def new_ListOffsetsRequest(
 class ListOffsetsPartitionResponse(Struct):
     """Outcome for one partition."""
 
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(6, 11)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(6, 12)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("partition_index", "PartitionIndex", "int32", range(0, 11)),
-        Field("error_code", "ErrorCode", "int16", range(0, 11)),
+        Field("partition_index", "PartitionIndex", "int32", range(0, 12)),
+        Field("error_code", "ErrorCode", "int16", range(0, 12)),
         Field("old_style_offsets", "OldStyleOffsets", "[]int64", range(0, 1)),
-        Field("timestamp", "Timestamp", "int64", range(1, 11)),
-        Field("offset", "Offset", "int64", range(1, 11)),
-        Field("leader_epoch", "LeaderEpoch", "int32", range(4, 11)),
+        Field("timestamp", "Timestamp", "int64", range(1, 12)),
+        Field("offset", "Offset", "int64", range(1, 12)),
+        Field("leader_epoch", "LeaderEpoch", "int32", range(4, 12)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -292,11 +292,11 @@ def new_ListOffsetsPartitionResponse(
 class ListOffsetsTopicResponse(Struct):
     """Outcomes for one topic."""
 
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(6, 11)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(6, 12)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("name", "Name", "string", range(0, 11)),
-        Field("partitions", "Partitions", "[]ListOffsetsPartitionResponse", range(0, 11)),
+        Field("name", "Name", "string", range(0, 12)),
+        Field("partitions", "Partitions", "[]ListOffsetsPartitionResponse", range(0, 12)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("name", "partitions", "unknown_tags")
@@ -331,17 +331,17 @@ def new_ListOffsetsTopicResponse(
 class ListOffsetsResponse(Message):
     """Returns the offset found for each timestamp or marker.
 
-    Versions 0-10, flexible 6+.
+    Versions 0-11, flexible 6+.
     """
 
     API_KEY: ClassVar[int | None] = 2
-    VALID_VERSIONS: ClassVar[range] = range(0, 11)
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(6, 11)
+    VALID_VERSIONS: ClassVar[range] = range(0, 12)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(6, 12)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(2, 11), ignorable=True),
-        Field("topics", "Topics", "[]ListOffsetsTopicResponse", range(0, 11)),
+        Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(2, 12), ignorable=True),
+        Field("topics", "Topics", "[]ListOffsetsTopicResponse", range(0, 12)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "topics", "unknown_tags")
@@ -373,14 +373,14 @@ class ListOffsetsResponse(Message):
 
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ListOffsetsResponse, i64]:
-        if 6 <= version <= 10:
+        if 6 <= version <= 11:
             return read_list_offsets_response_flexible(data, pos, version)
         if 0 <= version <= 5:
             return read_list_offsets_response_classic(data, pos, version)
         give_up()
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 6 <= version <= 10:
+        if 6 <= version <= 11:
             return write_list_offsets_response_flexible(out, self, version)
         if 0 <= version <= 5:
             return write_list_offsets_response_classic(out, self, version)
@@ -490,7 +490,7 @@ def write_list_offsets_request_classic(out: BytesWriter, message: ListOffsetsReq
 
 
 def read_list_offsets_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[ListOffsetsRequest, i64]:
-    """Versions 6-10."""
+    """Versions 6-11."""
     n: int
     end: i64
     topics: list[ListOffsetsTopic]
@@ -560,7 +560,7 @@ def read_list_offsets_request_flexible(data: bytes, pos: i64, version: i64) -> t
 
 
 def write_list_offsets_request_flexible(out: BytesWriter, message: ListOffsetsRequest, version: i64) -> None:
-    """Versions 6-10."""
+    """Versions 6-11."""
     write_i32_be(out, message.replica_id)
     write_i8(out, message.isolation_level)
     topics = message.topics
@@ -723,7 +723,7 @@ def write_list_offsets_response_classic(out: BytesWriter, message: ListOffsetsRe
 
 
 def read_list_offsets_response_flexible(data: bytes, pos: i64, version: i64) -> tuple[ListOffsetsResponse, i64]:
-    """Versions 6-10."""
+    """Versions 6-11."""
     n: int
     end: i64
     topics: list[ListOffsetsTopicResponse]
@@ -790,7 +790,7 @@ def read_list_offsets_response_flexible(data: bytes, pos: i64, version: i64) -> 
 
 
 def write_list_offsets_response_flexible(out: BytesWriter, message: ListOffsetsResponse, version: i64) -> None:
-    """Versions 6-10."""
+    """Versions 6-11."""
     write_i32_be(out, message.throttle_time_ms)
     topics = message.topics
     n = len(topics)

@@ -31,11 +31,11 @@ if TYPE_CHECKING:
 class PartitionData(Struct):
     """One share-partition to summarize."""
 
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("partition", "Partition", "int32", range(0, 1)),
-        Field("leader_epoch", "LeaderEpoch", "int32", range(0, 1)),
+        Field("partition", "Partition", "int32", range(0, 2)),
+        Field("leader_epoch", "LeaderEpoch", "int32", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("partition", "leader_epoch", "unknown_tags")
@@ -68,11 +68,11 @@ def new_PartitionData(partition: int, leader_epoch: int) -> PartitionData:
 class ReadStateSummaryData(Struct):
     """One topic whose share-partitions are to be summarized."""
 
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("topic_id", "TopicId", "uuid", range(0, 1)),
-        Field("partitions", "Partitions", "[]PartitionData", range(0, 1)),
+        Field("topic_id", "TopicId", "uuid", range(0, 2)),
+        Field("partitions", "Partitions", "[]PartitionData", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("topic_id", "partitions", "unknown_tags")
@@ -105,17 +105,17 @@ def new_ReadStateSummaryData(topic_id: Uuid, partitions: list[PartitionData]) ->
 class ReadShareGroupStateSummaryRequest(Message):
     """Sent by the group coordinator to the share coordinator to read start offsets without the delivery states.
 
-    Versions 0, flexible 0+.
+    Versions 0-1, flexible 0+.
     """
 
     API_KEY: ClassVar[int | None] = 87
-    VALID_VERSIONS: ClassVar[range] = range(0, 1)
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+    VALID_VERSIONS: ClassVar[range] = range(0, 2)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("group_id", "GroupId", "string", range(0, 1)),
-        Field("topics", "Topics", "[]ReadStateSummaryData", range(0, 1)),
+        Field("group_id", "GroupId", "string", range(0, 2)),
+        Field("topics", "Topics", "[]ReadStateSummaryData", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "topics", "unknown_tags")
@@ -145,12 +145,12 @@ class ReadShareGroupStateSummaryRequest(Message):
 
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ReadShareGroupStateSummaryRequest, i64]:
-        if 0 <= version <= 0:
+        if 0 <= version <= 1:
             return read_read_share_group_state_summary_request_flexible(data, pos, version)
         give_up()
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
+        if 0 <= version <= 1:
             return write_read_share_group_state_summary_request_flexible(out, self, version)
         give_up()
 
@@ -165,15 +165,16 @@ def new_ReadShareGroupStateSummaryRequest(
 class PartitionResult(Struct):
     """Summary of one share-partition, or the error that prevented reading it."""
 
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("partition", "Partition", "int32", range(0, 1)),
-        Field("error_code", "ErrorCode", "int16", range(0, 1)),
-        Field("error_message", "ErrorMessage", "string", range(0, 1), nullable=range(0, 1)),
-        Field("state_epoch", "StateEpoch", "int32", range(0, 1)),
-        Field("leader_epoch", "LeaderEpoch", "int32", range(0, 1)),
-        Field("start_offset", "StartOffset", "int64", range(0, 1)),
+        Field("partition", "Partition", "int32", range(0, 2)),
+        Field("error_code", "ErrorCode", "int16", range(0, 2)),
+        Field("error_message", "ErrorMessage", "string", range(0, 2), nullable=range(0, 2)),
+        Field("state_epoch", "StateEpoch", "int32", range(0, 2)),
+        Field("leader_epoch", "LeaderEpoch", "int32", range(0, 2)),
+        Field("start_offset", "StartOffset", "int64", range(0, 2)),
+        Field("delivery_complete_count", "DeliveryCompleteCount", "int32", range(1, 2), ignorable=True),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -183,6 +184,7 @@ class PartitionResult(Struct):
         "state_epoch",
         "leader_epoch",
         "start_offset",
+        "delivery_complete_count",
         "unknown_tags",
     )
     __slots__ = SLOTS
@@ -199,6 +201,10 @@ class PartitionResult(Struct):
     """Highest leader epoch of the partition that the share coordinator has stored."""
     start_offset: int
     """Share-partition start offset, from which progress is computed; -1 if not initialized."""
+    delivery_complete_count: int
+    """How many offsets from the start offset on are finished, in whatever order; with it the lag is known without
+    reading the states; -1 if unknown. Versions 1+.
+    """
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -211,6 +217,7 @@ class PartitionResult(Struct):
         state_epoch: int = 0,
         leader_epoch: int = 0,
         start_offset: int = 0,
+        delivery_complete_count: int = -1,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.partition = partition
@@ -219,11 +226,18 @@ class PartitionResult(Struct):
         self.state_epoch = state_epoch
         self.leader_epoch = leader_epoch
         self.start_offset = start_offset
+        self.delivery_complete_count = delivery_complete_count
         self.unknown_tags = unknown_tags
 
 
 def new_PartitionResult(
-    partition: int, error_code: int, error_message: str | None, state_epoch: int, leader_epoch: int, start_offset: int
+    partition: int,
+    error_code: int,
+    error_message: str | None,
+    state_epoch: int,
+    leader_epoch: int,
+    start_offset: int,
+    delivery_complete_count: int,
 ) -> PartitionResult:
     return PartitionResult(
         partition=partition,
@@ -232,6 +246,7 @@ def new_PartitionResult(
         state_epoch=state_epoch,
         leader_epoch=leader_epoch,
         start_offset=start_offset,
+        delivery_complete_count=delivery_complete_count,
     )
 
 
@@ -239,11 +254,11 @@ def new_PartitionResult(
 class ReadStateSummaryResult(Struct):
     """Summaries of one topic's share-partitions."""
 
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("topic_id", "TopicId", "uuid", range(0, 1)),
-        Field("partitions", "Partitions", "[]PartitionResult", range(0, 1)),
+        Field("topic_id", "TopicId", "uuid", range(0, 2)),
+        Field("partitions", "Partitions", "[]PartitionResult", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("topic_id", "partitions", "unknown_tags")
@@ -276,15 +291,15 @@ def new_ReadStateSummaryResult(topic_id: Uuid, partitions: list[PartitionResult]
 class ReadShareGroupStateSummaryResponse(Message):
     """Returns the epochs and the start offset of the share-partitions, without delivery states.
 
-    Versions 0, flexible 0+.
+    Versions 0-1, flexible 0+.
     """
 
     API_KEY: ClassVar[int | None] = 87
-    VALID_VERSIONS: ClassVar[range] = range(0, 1)
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+    VALID_VERSIONS: ClassVar[range] = range(0, 2)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (Field("results", "Results", "[]ReadStateSummaryResult", range(0, 1)),)
+    FIELDS: ClassVar[tuple[Field, ...]] = (Field("results", "Results", "[]ReadStateSummaryResult", range(0, 2)),)
 
     SLOTS: ClassVar[tuple[str, ...]] = ("results", "unknown_tags")
     __slots__ = SLOTS
@@ -309,12 +324,12 @@ class ReadShareGroupStateSummaryResponse(Message):
 
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ReadShareGroupStateSummaryResponse, i64]:
-        if 0 <= version <= 0:
+        if 0 <= version <= 1:
             return read_read_share_group_state_summary_response_flexible(data, pos, version)
         give_up()
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
+        if 0 <= version <= 1:
             return write_read_share_group_state_summary_response_flexible(out, self, version)
         give_up()
 
@@ -328,7 +343,7 @@ def new_ReadShareGroupStateSummaryResponse(
 def read_read_share_group_state_summary_request_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[ReadShareGroupStateSummaryRequest, i64]:
-    """Version 0."""
+    """Versions 0-1."""
     n: int
     end: i64
     group_id: str
@@ -390,7 +405,7 @@ def read_read_share_group_state_summary_request_flexible(
 def write_read_share_group_state_summary_request_flexible(
     out: BytesWriter, message: ReadShareGroupStateSummaryRequest, version: i64
 ) -> None:
-    """Version 0."""
+    """Versions 0-1."""
     raw = message.group_id.encode()
     n = len(raw)
     if n < 127:
@@ -434,7 +449,7 @@ def write_read_share_group_state_summary_request_flexible(
 def read_read_share_group_state_summary_response_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[ReadShareGroupStateSummaryResponse, i64]:
-    """Version 0."""
+    """Versions 0-1."""
     n: int
     end: i64
     results: list[ReadStateSummaryResult]
@@ -476,14 +491,19 @@ def read_read_share_group_state_summary_response_flexible(
             state_epoch = read_i32_be(data, pos)
             leader_epoch = read_i32_be(data, pos + 4)
             start_offset = read_i64_be(data, pos + 8)
+            pos += 16
+            if version >= 1:
+                delivery_complete_count = read_i32_be(data, pos)
+                pos += 4
+            else:
+                delivery_complete_count = -1
             partitions_item = new_PartitionResult(
-                partition, error_code, error_message, state_epoch, leader_epoch, start_offset
+                partition, error_code, error_message, state_epoch, leader_epoch, start_offset, delivery_complete_count
             )
-            if data[pos + 16]:
-                pos += 16
+            if data[pos]:
                 partitions_item.unknown_tags, pos = read_tags(data, pos)
             else:
-                pos += 17
+                pos += 1
             partitions.append(partitions_item)
         results_item = new_ReadStateSummaryResult(topic_id, partitions)
         if data[pos]:
@@ -502,7 +522,7 @@ def read_read_share_group_state_summary_response_flexible(
 def write_read_share_group_state_summary_response_flexible(
     out: BytesWriter, message: ReadShareGroupStateSummaryResponse, version: i64
 ) -> None:
-    """Version 0."""
+    """Versions 0-1."""
     results = message.results
     n = len(results)
     if n < 127:
@@ -536,6 +556,8 @@ def write_read_share_group_state_summary_response_flexible(
             write_i32_be(out, partitions_item.state_epoch)
             write_i32_be(out, partitions_item.leader_epoch)
             write_i64_be(out, partitions_item.start_offset)
+            if version >= 1:
+                write_i32_be(out, partitions_item.delivery_complete_count)
             if partitions_item.unknown_tags:
                 write_tags(out, [], partitions_item.unknown_tags)
             else:

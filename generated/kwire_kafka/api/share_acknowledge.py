@@ -33,12 +33,12 @@ if TYPE_CHECKING:
 class AcknowledgementBatch(Struct):
     """A run of consecutive offsets and the outcome of their records."""
 
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 3)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("first_offset", "FirstOffset", "int64", range(0, 2)),
-        Field("last_offset", "LastOffset", "int64", range(0, 2)),
-        Field("acknowledge_types", "AcknowledgeTypes", "[]int8", range(0, 2)),
+        Field("first_offset", "FirstOffset", "int64", range(0, 3)),
+        Field("last_offset", "LastOffset", "int64", range(0, 3)),
+        Field("acknowledge_types", "AcknowledgeTypes", "[]int8", range(0, 3)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("first_offset", "last_offset", "acknowledge_types", "unknown_tags")
@@ -79,11 +79,11 @@ def new_AcknowledgementBatch(
 class AcknowledgePartition(Struct):
     """One partition with its acknowledgements."""
 
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 3)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("partition_index", "PartitionIndex", "int32", range(0, 2)),
-        Field("acknowledgement_batches", "AcknowledgementBatches", "[]AcknowledgementBatch", range(0, 2)),
+        Field("partition_index", "PartitionIndex", "int32", range(0, 3)),
+        Field("acknowledgement_batches", "AcknowledgementBatches", "[]AcknowledgementBatch", range(0, 3)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("partition_index", "acknowledgement_batches", "unknown_tags")
@@ -118,11 +118,11 @@ def new_AcknowledgePartition(
 class AcknowledgeTopic(Struct):
     """One topic with its acknowledgements."""
 
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 3)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("topic_id", "TopicId", "uuid", range(0, 2)),
-        Field("partitions", "Partitions", "[]AcknowledgePartition", range(0, 2)),
+        Field("topic_id", "TopicId", "uuid", range(0, 3)),
+        Field("partitions", "Partitions", "[]AcknowledgePartition", range(0, 3)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("topic_id", "partitions", "unknown_tags")
@@ -155,22 +155,30 @@ def new_AcknowledgeTopic(topic_id: Uuid, partitions: list[AcknowledgePartition])
 class ShareAcknowledgeRequest(Message):
     """Sent by a share consumer to a partition leader to acknowledge acquired records without fetching more.
 
-    Versions 0-1, flexible 0+.
+    Versions 0-2, flexible 0+.
     """
 
     API_KEY: ClassVar[int | None] = 79
-    VALID_VERSIONS: ClassVar[range] = range(0, 2)
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
+    VALID_VERSIONS: ClassVar[range] = range(0, 3)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 3)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("group_id", "GroupId", "string", range(0, 2), nullable=range(0, 2)),
-        Field("member_id", "MemberId", "string", range(0, 2), nullable=range(0, 2)),
-        Field("share_session_epoch", "ShareSessionEpoch", "int32", range(0, 2)),
-        Field("topics", "Topics", "[]AcknowledgeTopic", range(0, 2)),
+        Field("group_id", "GroupId", "string", range(0, 3), nullable=range(0, 3)),
+        Field("member_id", "MemberId", "string", range(0, 3), nullable=range(0, 3)),
+        Field("share_session_epoch", "ShareSessionEpoch", "int32", range(0, 3)),
+        Field("is_renew_ack", "IsRenewAck", "bool", range(2, 3)),
+        Field("topics", "Topics", "[]AcknowledgeTopic", range(0, 3)),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "member_id", "share_session_epoch", "topics", "unknown_tags")
+    SLOTS: ClassVar[tuple[str, ...]] = (
+        "group_id",
+        "member_id",
+        "share_session_epoch",
+        "is_renew_ack",
+        "topics",
+        "unknown_tags",
+    )
     __slots__ = SLOTS
 
     group_id: str | None
@@ -179,6 +187,8 @@ class ShareAcknowledgeRequest(Message):
     """Id of the member that acquired the records."""
     share_session_epoch: int
     """Next epoch of an open session, or -1 to close it and release the remaining records; 0 is invalid here."""
+    is_renew_ack: bool
+    """True if some acknowledgements extend the acquisition lock instead of finishing records. Versions 2+."""
     topics: list[AcknowledgeTopic]
     """Acknowledgements grouped by topic."""
     unknown_tags: FieldTags
@@ -190,12 +200,14 @@ class ShareAcknowledgeRequest(Message):
         group_id: str | None = None,
         member_id: str | None = "",
         share_session_epoch: int = 0,
+        is_renew_ack: bool = False,
         topics: list[AcknowledgeTopic] | None = None,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.group_id = group_id
         self.member_id = member_id
         self.share_session_epoch = share_session_epoch
+        self.is_renew_ack = is_renew_ack
         self.topics = [] if topics is None else topics
         self.unknown_tags = unknown_tags
 
@@ -205,21 +217,29 @@ class ShareAcknowledgeRequest(Message):
 
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ShareAcknowledgeRequest, i64]:
-        if 0 <= version <= 1:
+        if 0 <= version <= 2:
             return read_share_acknowledge_request_flexible(data, pos, version)
         give_up()
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 1:
+        if 0 <= version <= 2:
             return write_share_acknowledge_request_flexible(out, self, version)
         give_up()
 
 
 def new_ShareAcknowledgeRequest(
-    group_id: str | None, member_id: str | None, share_session_epoch: int, topics: list[AcknowledgeTopic]
+    group_id: str | None,
+    member_id: str | None,
+    share_session_epoch: int,
+    is_renew_ack: bool,
+    topics: list[AcknowledgeTopic],
 ) -> ShareAcknowledgeRequest:
     return ShareAcknowledgeRequest(
-        group_id=group_id, member_id=member_id, share_session_epoch=share_session_epoch, topics=topics
+        group_id=group_id,
+        member_id=member_id,
+        share_session_epoch=share_session_epoch,
+        is_renew_ack=is_renew_ack,
+        topics=topics,
     )
 
 
@@ -227,11 +247,11 @@ def new_ShareAcknowledgeRequest(
 class LeaderIdAndEpoch(Struct):
     """Current leader of a partition, to which the client can turn."""
 
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 3)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("leader_id", "LeaderId", "int32", range(0, 2)),
-        Field("leader_epoch", "LeaderEpoch", "int32", range(0, 2)),
+        Field("leader_id", "LeaderId", "int32", range(0, 3)),
+        Field("leader_epoch", "LeaderEpoch", "int32", range(0, 3)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("leader_id", "leader_epoch", "unknown_tags")
@@ -264,13 +284,13 @@ def new_LeaderIdAndEpoch(leader_id: int, leader_epoch: int) -> LeaderIdAndEpoch:
 class PartitionData(Struct):
     """Outcome for one partition."""
 
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 3)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("partition_index", "PartitionIndex", "int32", range(0, 2)),
-        Field("error_code", "ErrorCode", "int16", range(0, 2)),
-        Field("error_message", "ErrorMessage", "string", range(0, 2), nullable=range(0, 2)),
-        Field("current_leader", "CurrentLeader", "LeaderIdAndEpoch", range(0, 2)),
+        Field("partition_index", "PartitionIndex", "int32", range(0, 3)),
+        Field("error_code", "ErrorCode", "int16", range(0, 3)),
+        Field("error_message", "ErrorMessage", "string", range(0, 3), nullable=range(0, 3)),
+        Field("current_leader", "CurrentLeader", "LeaderIdAndEpoch", range(0, 3)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -324,11 +344,11 @@ def new_PartitionData(
 class ShareAcknowledgeTopicResponse(Struct):
     """Outcomes for one topic."""
 
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 3)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("topic_id", "TopicId", "uuid", range(0, 2), ignorable=True),
-        Field("partitions", "Partitions", "[]PartitionData", range(0, 2)),
+        Field("topic_id", "TopicId", "uuid", range(0, 3), ignorable=True),
+        Field("partitions", "Partitions", "[]PartitionData", range(0, 3)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("topic_id", "partitions", "unknown_tags")
@@ -363,13 +383,13 @@ def new_ShareAcknowledgeTopicResponse(
 class NodeEndpoint(Struct):
     """Address of one broker that is named as the leader of some partition."""
 
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 3)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("node_id", "NodeId", "int32", range(0, 2)),
-        Field("host", "Host", "string", range(0, 2)),
-        Field("port", "Port", "int32", range(0, 2)),
-        Field("rack", "Rack", "string", range(0, 2), nullable=range(0, 2)),
+        Field("node_id", "NodeId", "int32", range(0, 3)),
+        Field("host", "Host", "string", range(0, 3)),
+        Field("port", "Port", "int32", range(0, 3)),
+        Field("rack", "Rack", "string", range(0, 3), nullable=range(0, 3)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("node_id", "host", "port", "rack", "unknown_tags")
@@ -410,26 +430,28 @@ def new_NodeEndpoint(node_id: int, host: str, port: int, rack: str | None) -> No
 class ShareAcknowledgeResponse(Message):
     """Reports the outcome of the acknowledgements of each partition.
 
-    Versions 0-1, flexible 0+.
+    Versions 0-2, flexible 0+.
     """
 
     API_KEY: ClassVar[int | None] = 79
-    VALID_VERSIONS: ClassVar[range] = range(0, 2)
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
+    VALID_VERSIONS: ClassVar[range] = range(0, 3)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 3)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 2), ignorable=True),
-        Field("error_code", "ErrorCode", "int16", range(0, 2), ignorable=True),
-        Field("error_message", "ErrorMessage", "string", range(0, 2), nullable=range(0, 2)),
-        Field("responses", "Responses", "[]ShareAcknowledgeTopicResponse", range(0, 2)),
-        Field("node_endpoints", "NodeEndpoints", "[]NodeEndpoint", range(0, 2)),
+        Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 3), ignorable=True),
+        Field("error_code", "ErrorCode", "int16", range(0, 3), ignorable=True),
+        Field("error_message", "ErrorMessage", "string", range(0, 3), nullable=range(0, 3)),
+        Field("acquisition_lock_timeout_ms", "AcquisitionLockTimeoutMs", "int32", range(2, 3), ignorable=True),
+        Field("responses", "Responses", "[]ShareAcknowledgeTopicResponse", range(0, 3)),
+        Field("node_endpoints", "NodeEndpoints", "[]NodeEndpoint", range(0, 3)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
         "throttle_time_ms",
         "error_code",
         "error_message",
+        "acquisition_lock_timeout_ms",
         "responses",
         "node_endpoints",
         "unknown_tags",
@@ -443,6 +465,10 @@ class ShareAcknowledgeResponse(Message):
     """
     error_message: str | None
     """Human-readable explanation of the error; null if there is none."""
+    acquisition_lock_timeout_ms: int
+    """Milliseconds for which acquired records stay reserved for the consumer, counted anew from a renewal. Versions
+    2+.
+    """
     responses: list[ShareAcknowledgeTopicResponse]
     """Outcomes grouped by topic."""
     node_endpoints: list[NodeEndpoint]
@@ -456,6 +482,7 @@ class ShareAcknowledgeResponse(Message):
         throttle_time_ms: int = 0,
         error_code: int = 0,
         error_message: str | None = None,
+        acquisition_lock_timeout_ms: int = 0,
         responses: list[ShareAcknowledgeTopicResponse] | None = None,
         node_endpoints: list[NodeEndpoint] | None = None,
         unknown_tags: FieldTags = (),
@@ -463,6 +490,7 @@ class ShareAcknowledgeResponse(Message):
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
         self.error_message = error_message
+        self.acquisition_lock_timeout_ms = acquisition_lock_timeout_ms
         self.responses = [] if responses is None else responses
         self.node_endpoints = [] if node_endpoints is None else node_endpoints
         self.unknown_tags = unknown_tags
@@ -473,12 +501,12 @@ class ShareAcknowledgeResponse(Message):
 
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ShareAcknowledgeResponse, i64]:
-        if 0 <= version <= 1:
+        if 0 <= version <= 2:
             return read_share_acknowledge_response_flexible(data, pos, version)
         give_up()
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 1:
+        if 0 <= version <= 2:
             return write_share_acknowledge_response_flexible(out, self, version)
         give_up()
 
@@ -487,6 +515,7 @@ def new_ShareAcknowledgeResponse(
     throttle_time_ms: int,
     error_code: int,
     error_message: str | None,
+    acquisition_lock_timeout_ms: int,
     responses: list[ShareAcknowledgeTopicResponse],
     node_endpoints: list[NodeEndpoint],
 ) -> ShareAcknowledgeResponse:
@@ -494,6 +523,7 @@ def new_ShareAcknowledgeResponse(
         throttle_time_ms=throttle_time_ms,
         error_code=error_code,
         error_message=error_message,
+        acquisition_lock_timeout_ms=acquisition_lock_timeout_ms,
         responses=responses,
         node_endpoints=node_endpoints,
     )
@@ -502,7 +532,7 @@ def new_ShareAcknowledgeResponse(
 def read_share_acknowledge_request_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[ShareAcknowledgeRequest, i64]:
-    """Versions 0-1."""
+    """Versions 0-2."""
     n: int
     end: i64
     group_id: str | None
@@ -532,8 +562,14 @@ def read_share_acknowledge_request_flexible(
         member_id = data[pos:end].decode()
         pos = end
     share_session_epoch = read_i32_be(data, pos)
-    n = data[pos + 4] - 1
-    pos += 5
+    pos += 4
+    if version >= 2:
+        is_renew_ack = data[pos] != 0
+        pos += 1
+    else:
+        is_renew_ack = False
+    n = data[pos] - 1
+    pos += 1
     if n < 0:
         give_up()
     if n > 126:
@@ -595,7 +631,7 @@ def read_share_acknowledge_request_flexible(
         else:
             pos += 1
         topics.append(topics_item)
-    message = new_ShareAcknowledgeRequest(group_id, member_id, share_session_epoch, topics)
+    message = new_ShareAcknowledgeRequest(group_id, member_id, share_session_epoch, is_renew_ack, topics)
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
@@ -606,7 +642,7 @@ def read_share_acknowledge_request_flexible(
 def write_share_acknowledge_request_flexible(
     out: BytesWriter, message: ShareAcknowledgeRequest, version: i64
 ) -> None:
-    """Versions 0-1."""
+    """Versions 0-2."""
     group_id = message.group_id
     if group_id is None:
         out.append(0)
@@ -630,6 +666,11 @@ def write_share_acknowledge_request_flexible(
             write_string_length(out, n)
         out.write(raw)
     write_i32_be(out, message.share_session_epoch)
+    if version <= 1:
+        if message.is_renew_ack:
+            give_up()
+    else:
+        out.append(1 if message.is_renew_ack else message.is_renew_ack & 0)
     topics = message.topics
     n = len(topics)
     if n < 127:
@@ -687,7 +728,7 @@ def write_share_acknowledge_request_flexible(
 def read_share_acknowledge_response_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[ShareAcknowledgeResponse, i64]:
-    """Versions 0-1."""
+    """Versions 0-2."""
     n: int
     end: i64
     error_message: str | None
@@ -710,6 +751,11 @@ def read_share_acknowledge_response_flexible(
         end = pos + n
         error_message = data[pos:end].decode()
         pos = end
+    if version >= 2:
+        acquisition_lock_timeout_ms = read_i32_be(data, pos)
+        pos += 4
+    else:
+        acquisition_lock_timeout_ms = 0
     n = data[pos] - 1
     pos += 1
     if n < 0:
@@ -803,7 +849,9 @@ def read_share_acknowledge_response_flexible(
         else:
             pos += 1
         node_endpoints.append(node_endpoints_item)
-    message = new_ShareAcknowledgeResponse(throttle_time_ms, error_code, error_message, responses, node_endpoints)
+    message = new_ShareAcknowledgeResponse(
+        throttle_time_ms, error_code, error_message, acquisition_lock_timeout_ms, responses, node_endpoints
+    )
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
@@ -814,7 +862,7 @@ def read_share_acknowledge_response_flexible(
 def write_share_acknowledge_response_flexible(
     out: BytesWriter, message: ShareAcknowledgeResponse, version: i64
 ) -> None:
-    """Versions 0-1."""
+    """Versions 0-2."""
     write_i32_be(out, message.throttle_time_ms)
     write_i16_be(out, message.error_code)
     error_message = message.error_message
@@ -828,6 +876,8 @@ def write_share_acknowledge_response_flexible(
         else:
             write_string_length(out, n)
         out.write(raw)
+    if version >= 2:
+        write_i32_be(out, message.acquisition_lock_timeout_ms)
     responses = message.responses
     n = len(responses)
     if n < 127:

@@ -34,12 +34,12 @@ if TYPE_CHECKING:
 class AcknowledgementBatch(Struct):
     """A run of consecutive offsets and the outcome of their records."""
 
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 3)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("first_offset", "FirstOffset", "int64", range(0, 2)),
-        Field("last_offset", "LastOffset", "int64", range(0, 2)),
-        Field("acknowledge_types", "AcknowledgeTypes", "[]int8", range(0, 2)),
+        Field("first_offset", "FirstOffset", "int64", range(0, 3)),
+        Field("last_offset", "LastOffset", "int64", range(0, 3)),
+        Field("acknowledge_types", "AcknowledgeTypes", "[]int8", range(0, 3)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("first_offset", "last_offset", "acknowledge_types", "unknown_tags")
@@ -80,12 +80,12 @@ def new_AcknowledgementBatch(
 class FetchPartition(Struct):
     """One partition to fetch from, with optional acknowledgements."""
 
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 3)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("partition_index", "PartitionIndex", "int32", range(0, 2)),
+        Field("partition_index", "PartitionIndex", "int32", range(0, 3)),
         Field("partition_max_bytes", "PartitionMaxBytes", "int32", range(0, 1)),
-        Field("acknowledgement_batches", "AcknowledgementBatches", "[]AcknowledgementBatch", range(0, 2)),
+        Field("acknowledgement_batches", "AcknowledgementBatches", "[]AcknowledgementBatch", range(0, 3)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -133,11 +133,11 @@ def new_FetchPartition(
 class FetchTopic(Struct):
     """One topic with the partitions to fetch from or acknowledge."""
 
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 3)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("topic_id", "TopicId", "uuid", range(0, 2), ignorable=True),
-        Field("partitions", "Partitions", "[]FetchPartition", range(0, 2)),
+        Field("topic_id", "TopicId", "uuid", range(0, 3), ignorable=True),
+        Field("partitions", "Partitions", "[]FetchPartition", range(0, 3)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("topic_id", "partitions", "unknown_tags")
@@ -170,11 +170,11 @@ def new_FetchTopic(topic_id: Uuid, partitions: list[FetchPartition]) -> FetchTop
 class ForgottenTopic(Struct):
     """Partitions of one topic to remove from the share session."""
 
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 3)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("topic_id", "TopicId", "uuid", range(0, 2), ignorable=True),
-        Field("partitions", "Partitions", "[]int32", range(0, 2)),
+        Field("topic_id", "TopicId", "uuid", range(0, 3), ignorable=True),
+        Field("partitions", "Partitions", "[]int32", range(0, 3)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("topic_id", "partitions", "unknown_tags")
@@ -207,25 +207,27 @@ def new_ForgottenTopic(topic_id: Uuid, partitions: list[int]) -> ForgottenTopic:
 class ShareFetchRequest(Message):
     """Sent by a share consumer to a partition leader to acquire records and acknowledge earlier ones (KIP-932).
 
-    Versions 0-1, flexible 0+.
+    Versions 0-2, flexible 0+.
     """
 
     API_KEY: ClassVar[int | None] = 78
-    VALID_VERSIONS: ClassVar[range] = range(0, 2)
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
+    VALID_VERSIONS: ClassVar[range] = range(0, 3)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 3)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("group_id", "GroupId", "string", range(0, 2), nullable=range(0, 2)),
-        Field("member_id", "MemberId", "string", range(0, 2), nullable=range(0, 2)),
-        Field("share_session_epoch", "ShareSessionEpoch", "int32", range(0, 2)),
-        Field("max_wait_ms", "MaxWaitMs", "int32", range(0, 2)),
-        Field("min_bytes", "MinBytes", "int32", range(0, 2)),
-        Field("max_bytes", "MaxBytes", "int32", range(0, 2), ignorable=True),
-        Field("max_records", "MaxRecords", "int32", range(1, 2)),
-        Field("batch_size", "BatchSize", "int32", range(1, 2)),
-        Field("topics", "Topics", "[]FetchTopic", range(0, 2)),
-        Field("forgotten_topics_data", "ForgottenTopicsData", "[]ForgottenTopic", range(0, 2)),
+        Field("group_id", "GroupId", "string", range(0, 3), nullable=range(0, 3)),
+        Field("member_id", "MemberId", "string", range(0, 3), nullable=range(0, 3)),
+        Field("share_session_epoch", "ShareSessionEpoch", "int32", range(0, 3)),
+        Field("max_wait_ms", "MaxWaitMs", "int32", range(0, 3)),
+        Field("min_bytes", "MinBytes", "int32", range(0, 3)),
+        Field("max_bytes", "MaxBytes", "int32", range(0, 3), ignorable=True),
+        Field("max_records", "MaxRecords", "int32", range(1, 3)),
+        Field("batch_size", "BatchSize", "int32", range(1, 3)),
+        Field("share_acquire_mode", "ShareAcquireMode", "int8", range(2, 3), ignorable=True),
+        Field("is_renew_ack", "IsRenewAck", "bool", range(2, 3)),
+        Field("topics", "Topics", "[]FetchTopic", range(0, 3)),
+        Field("forgotten_topics_data", "ForgottenTopicsData", "[]ForgottenTopic", range(0, 3)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -237,6 +239,8 @@ class ShareFetchRequest(Message):
         "max_bytes",
         "max_records",
         "batch_size",
+        "share_acquire_mode",
+        "is_renew_ack",
         "topics",
         "forgotten_topics_data",
         "unknown_tags",
@@ -262,6 +266,12 @@ class ShareFetchRequest(Message):
     """Preferred number of records in an acquired batch, which is also the granularity of later acknowledgements.
     Versions 1+.
     """
+    share_acquire_mode: int
+    """How records are acquired: 0 in whole batches, which may exceed MaxRecords; 1 never more than MaxRecords.
+    Versions 2+.
+    """
+    is_renew_ack: bool
+    """True if some acknowledgements extend the acquisition lock instead of finishing records. Versions 2+."""
     topics: list[FetchTopic]
     """Partitions added to the session or with acknowledgements; the session remembers the others."""
     forgotten_topics_data: list[ForgottenTopic]
@@ -280,6 +290,8 @@ class ShareFetchRequest(Message):
         max_bytes: int = 2147483647,
         max_records: int = 0,
         batch_size: int = 0,
+        share_acquire_mode: int = 0,
+        is_renew_ack: bool = False,
         topics: list[FetchTopic] | None = None,
         forgotten_topics_data: list[ForgottenTopic] | None = None,
         unknown_tags: FieldTags = (),
@@ -292,6 +304,8 @@ class ShareFetchRequest(Message):
         self.max_bytes = max_bytes
         self.max_records = max_records
         self.batch_size = batch_size
+        self.share_acquire_mode = share_acquire_mode
+        self.is_renew_ack = is_renew_ack
         self.topics = [] if topics is None else topics
         self.forgotten_topics_data = [] if forgotten_topics_data is None else forgotten_topics_data
         self.unknown_tags = unknown_tags
@@ -302,12 +316,12 @@ class ShareFetchRequest(Message):
 
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ShareFetchRequest, i64]:
-        if 0 <= version <= 1:
+        if 0 <= version <= 2:
             return read_share_fetch_request_flexible(data, pos, version)
         give_up()
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 1:
+        if 0 <= version <= 2:
             return write_share_fetch_request_flexible(out, self, version)
         give_up()
 
@@ -321,6 +335,8 @@ def new_ShareFetchRequest(
     max_bytes: int,
     max_records: int,
     batch_size: int,
+    share_acquire_mode: int,
+    is_renew_ack: bool,
     topics: list[FetchTopic],
     forgotten_topics_data: list[ForgottenTopic],
 ) -> ShareFetchRequest:
@@ -333,6 +349,8 @@ def new_ShareFetchRequest(
         max_bytes=max_bytes,
         max_records=max_records,
         batch_size=batch_size,
+        share_acquire_mode=share_acquire_mode,
+        is_renew_ack=is_renew_ack,
         topics=topics,
         forgotten_topics_data=forgotten_topics_data,
     )
@@ -342,11 +360,11 @@ def new_ShareFetchRequest(
 class LeaderIdAndEpoch(Struct):
     """Current leader of a partition, to which the client can turn."""
 
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 3)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("leader_id", "LeaderId", "int32", range(0, 2)),
-        Field("leader_epoch", "LeaderEpoch", "int32", range(0, 2)),
+        Field("leader_id", "LeaderId", "int32", range(0, 3)),
+        Field("leader_epoch", "LeaderEpoch", "int32", range(0, 3)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("leader_id", "leader_epoch", "unknown_tags")
@@ -379,12 +397,12 @@ def new_LeaderIdAndEpoch(leader_id: int, leader_epoch: int) -> LeaderIdAndEpoch:
 class AcquiredRecords(Struct):
     """A run of offsets acquired by this consumer."""
 
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 3)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("first_offset", "FirstOffset", "int64", range(0, 2)),
-        Field("last_offset", "LastOffset", "int64", range(0, 2)),
-        Field("delivery_count", "DeliveryCount", "int16", range(0, 2)),
+        Field("first_offset", "FirstOffset", "int64", range(0, 3)),
+        Field("last_offset", "LastOffset", "int64", range(0, 3)),
+        Field("delivery_count", "DeliveryCount", "int16", range(0, 3)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("first_offset", "last_offset", "delivery_count", "unknown_tags")
@@ -421,17 +439,17 @@ def new_AcquiredRecords(first_offset: int, last_offset: int, delivery_count: int
 class PartitionData(Struct):
     """Records and outcomes for one partition."""
 
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 3)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("partition_index", "PartitionIndex", "int32", range(0, 2)),
-        Field("error_code", "ErrorCode", "int16", range(0, 2)),
-        Field("error_message", "ErrorMessage", "string", range(0, 2), nullable=range(0, 2)),
-        Field("acknowledge_error_code", "AcknowledgeErrorCode", "int16", range(0, 2)),
-        Field("acknowledge_error_message", "AcknowledgeErrorMessage", "string", range(0, 2), nullable=range(0, 2)),
-        Field("current_leader", "CurrentLeader", "LeaderIdAndEpoch", range(0, 2)),
-        Field("records", "Records", "records", range(0, 2), nullable=range(0, 1)),
-        Field("acquired_records", "AcquiredRecords", "[]AcquiredRecords", range(0, 2)),
+        Field("partition_index", "PartitionIndex", "int32", range(0, 3)),
+        Field("error_code", "ErrorCode", "int16", range(0, 3)),
+        Field("error_message", "ErrorMessage", "string", range(0, 3), nullable=range(0, 3)),
+        Field("acknowledge_error_code", "AcknowledgeErrorCode", "int16", range(0, 3)),
+        Field("acknowledge_error_message", "AcknowledgeErrorMessage", "string", range(0, 3), nullable=range(0, 3)),
+        Field("current_leader", "CurrentLeader", "LeaderIdAndEpoch", range(0, 3)),
+        Field("records", "Records", "records", range(0, 3), nullable=range(0, 1)),
+        Field("acquired_records", "AcquiredRecords", "[]AcquiredRecords", range(0, 3)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -516,11 +534,11 @@ def new_PartitionData(
 class ShareFetchableTopicResponse(Struct):
     """Data of one topic."""
 
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 3)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("topic_id", "TopicId", "uuid", range(0, 2), ignorable=True),
-        Field("partitions", "Partitions", "[]PartitionData", range(0, 2)),
+        Field("topic_id", "TopicId", "uuid", range(0, 3), ignorable=True),
+        Field("partitions", "Partitions", "[]PartitionData", range(0, 3)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("topic_id", "partitions", "unknown_tags")
@@ -553,13 +571,13 @@ def new_ShareFetchableTopicResponse(topic_id: Uuid, partitions: list[PartitionDa
 class NodeEndpoint(Struct):
     """Address of one broker that is named as the leader of some partition."""
 
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 3)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("node_id", "NodeId", "int32", range(0, 2)),
-        Field("host", "Host", "string", range(0, 2)),
-        Field("port", "Port", "int32", range(0, 2)),
-        Field("rack", "Rack", "string", range(0, 2), nullable=range(0, 2)),
+        Field("node_id", "NodeId", "int32", range(0, 3)),
+        Field("host", "Host", "string", range(0, 3)),
+        Field("port", "Port", "int32", range(0, 3)),
+        Field("rack", "Rack", "string", range(0, 3), nullable=range(0, 3)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("node_id", "host", "port", "rack", "unknown_tags")
@@ -600,21 +618,21 @@ def new_NodeEndpoint(node_id: int, host: str, port: int, rack: str | None) -> No
 class ShareFetchResponse(Message):
     """Returns the records acquired for this consumer and the outcome of its acknowledgements.
 
-    Versions 0-1, flexible 0+.
+    Versions 0-2, flexible 0+.
     """
 
     API_KEY: ClassVar[int | None] = 78
-    VALID_VERSIONS: ClassVar[range] = range(0, 2)
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
+    VALID_VERSIONS: ClassVar[range] = range(0, 3)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 3)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 2), ignorable=True),
-        Field("error_code", "ErrorCode", "int16", range(0, 2), ignorable=True),
-        Field("error_message", "ErrorMessage", "string", range(0, 2), nullable=range(0, 2)),
-        Field("acquisition_lock_timeout_ms", "AcquisitionLockTimeoutMs", "int32", range(1, 2)),
-        Field("responses", "Responses", "[]ShareFetchableTopicResponse", range(0, 2)),
-        Field("node_endpoints", "NodeEndpoints", "[]NodeEndpoint", range(0, 2)),
+        Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 3), ignorable=True),
+        Field("error_code", "ErrorCode", "int16", range(0, 3), ignorable=True),
+        Field("error_message", "ErrorMessage", "string", range(0, 3), nullable=range(0, 3)),
+        Field("acquisition_lock_timeout_ms", "AcquisitionLockTimeoutMs", "int32", range(1, 3)),
+        Field("responses", "Responses", "[]ShareFetchableTopicResponse", range(0, 3)),
+        Field("node_endpoints", "NodeEndpoints", "[]NodeEndpoint", range(0, 3)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -671,12 +689,12 @@ class ShareFetchResponse(Message):
 
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ShareFetchResponse, i64]:
-        if 0 <= version <= 1:
+        if 0 <= version <= 2:
             return read_share_fetch_response_flexible(data, pos, version)
         give_up()
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 1:
+        if 0 <= version <= 2:
             return write_share_fetch_response_flexible(out, self, version)
         give_up()
 
@@ -700,7 +718,7 @@ def new_ShareFetchResponse(
 
 
 def read_share_fetch_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[ShareFetchRequest, i64]:
-    """Versions 0-1."""
+    """Versions 0-2."""
     n: int
     end: i64
     group_id: str | None
@@ -743,6 +761,13 @@ def read_share_fetch_request_flexible(data: bytes, pos: i64, version: i64) -> tu
     else:
         max_records = 0
         batch_size = 0
+    if version >= 2:
+        share_acquire_mode = (data[pos] ^ 128) - 128
+        is_renew_ack = data[pos + 1] != 0
+        pos += 2
+    else:
+        share_acquire_mode = 0
+        is_renew_ack = False
     n = data[pos] - 1
     pos += 1
     if n < 0:
@@ -851,6 +876,8 @@ def read_share_fetch_request_flexible(data: bytes, pos: i64, version: i64) -> tu
         max_bytes,
         max_records,
         batch_size,
+        share_acquire_mode,
+        is_renew_ack,
         topics,
         forgotten_topics_data,
     )
@@ -862,7 +889,7 @@ def read_share_fetch_request_flexible(data: bytes, pos: i64, version: i64) -> tu
 
 
 def write_share_fetch_request_flexible(out: BytesWriter, message: ShareFetchRequest, version: i64) -> None:
-    """Versions 0-1."""
+    """Versions 0-2."""
     group_id = message.group_id
     if group_id is None:
         out.append(0)
@@ -897,6 +924,12 @@ def write_share_fetch_request_flexible(out: BytesWriter, message: ShareFetchRequ
     else:
         write_i32_be(out, message.max_records)
         write_i32_be(out, message.batch_size)
+    if version <= 1:
+        if message.is_renew_ack:
+            give_up()
+    else:
+        write_i8(out, message.share_acquire_mode)
+        out.append(1 if message.is_renew_ack else message.is_renew_ack & 0)
     topics = message.topics
     n = len(topics)
     if n < 127:
@@ -978,7 +1011,7 @@ def write_share_fetch_request_flexible(out: BytesWriter, message: ShareFetchRequ
 
 
 def read_share_fetch_response_flexible(data: bytes, pos: i64, version: i64) -> tuple[ShareFetchResponse, i64]:
-    """Versions 0-1."""
+    """Versions 0-2."""
     n: int
     end: i64
     error_message: str | None
@@ -1167,7 +1200,7 @@ def read_share_fetch_response_flexible(data: bytes, pos: i64, version: i64) -> t
 
 
 def write_share_fetch_response_flexible(out: BytesWriter, message: ShareFetchResponse, version: i64) -> None:
-    """Versions 0-1."""
+    """Versions 0-2."""
     write_i32_be(out, message.throttle_time_ms)
     write_i16_be(out, message.error_code)
     error_message = message.error_message

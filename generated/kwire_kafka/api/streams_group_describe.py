@@ -17,6 +17,7 @@ from kwire.wire import (
     read_string_length,
     read_tags,
     read_u16,
+    write_i8,
     write_string_length,
     write_tags,
     write_u16,
@@ -32,26 +33,34 @@ if TYPE_CHECKING:
 class StreamsGroupDescribeRequest(Message):
     """Sent by an admin client to the group coordinator to describe Streams groups.
 
-    Versions 0, flexible 0+.
+    Versions 0-1, flexible 0+.
     """
 
     API_KEY: ClassVar[int | None] = 89
-    VALID_VERSIONS: ClassVar[range] = range(0, 1)
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+    VALID_VERSIONS: ClassVar[range] = range(0, 2)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("group_ids", "GroupIds", "[]string", range(0, 1)),
-        Field("include_authorized_operations", "IncludeAuthorizedOperations", "bool", range(0, 1)),
+        Field("group_ids", "GroupIds", "[]string", range(0, 2)),
+        Field("include_authorized_operations", "IncludeAuthorizedOperations", "bool", range(0, 2)),
+        Field("include_topology_description", "IncludeTopologyDescription", "bool", range(1, 2)),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = ("group_ids", "include_authorized_operations", "unknown_tags")
+    SLOTS: ClassVar[tuple[str, ...]] = (
+        "group_ids",
+        "include_authorized_operations",
+        "include_topology_description",
+        "unknown_tags",
+    )
     __slots__ = SLOTS
 
     group_ids: list[str]
     """Groups to describe; the receiving broker must be the coordinator of each."""
     include_authorized_operations: bool
     """True also returns the operations that the caller may perform on each group."""
+    include_topology_description: bool
+    """True also returns the stored description of each group's topology. Versions 1+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -60,10 +69,12 @@ class StreamsGroupDescribeRequest(Message):
         *,
         group_ids: list[str] | None = None,
         include_authorized_operations: bool = False,
+        include_topology_description: bool = False,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.group_ids = [] if group_ids is None else group_ids
         self.include_authorized_operations = include_authorized_operations
+        self.include_topology_description = include_topology_description
         self.unknown_tags = unknown_tags
 
     @classmethod
@@ -72,21 +83,23 @@ class StreamsGroupDescribeRequest(Message):
 
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[StreamsGroupDescribeRequest, i64]:
-        if 0 <= version <= 0:
+        if 0 <= version <= 1:
             return read_streams_group_describe_request_flexible(data, pos, version)
         give_up()
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
+        if 0 <= version <= 1:
             return write_streams_group_describe_request_flexible(out, self, version)
         give_up()
 
 
 def new_StreamsGroupDescribeRequest(
-    group_ids: list[str], include_authorized_operations: bool
+    group_ids: list[str], include_authorized_operations: bool, include_topology_description: bool
 ) -> StreamsGroupDescribeRequest:
     return StreamsGroupDescribeRequest(
-        group_ids=group_ids, include_authorized_operations=include_authorized_operations
+        group_ids=group_ids,
+        include_authorized_operations=include_authorized_operations,
+        include_topology_description=include_topology_description,
     )
 
 
@@ -94,11 +107,11 @@ def new_StreamsGroupDescribeRequest(
 class KeyValue(Struct):
     """Name and value of a client tag or topic setting."""
 
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("key", "Key", "string", range(0, 1)),
-        Field("value", "Value", "string", range(0, 1)),
+        Field("key", "Key", "string", range(0, 2)),
+        Field("value", "Value", "string", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("key", "value", "unknown_tags")
@@ -131,13 +144,13 @@ def new_KeyValue(key: str, value: str) -> KeyValue:
 class TopicInfo(Struct):
     """An internal topic with the settings requested for it."""
 
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("name", "Name", "string", range(0, 1)),
-        Field("partitions", "Partitions", "int32", range(0, 1)),
-        Field("replication_factor", "ReplicationFactor", "int16", range(0, 1)),
-        Field("topic_configs", "TopicConfigs", "[]KeyValue", range(0, 1)),
+        Field("name", "Name", "string", range(0, 2)),
+        Field("partitions", "Partitions", "int32", range(0, 2)),
+        Field("replication_factor", "ReplicationFactor", "int16", range(0, 2)),
+        Field("topic_configs", "TopicConfigs", "[]KeyValue", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("name", "partitions", "replication_factor", "topic_configs", "unknown_tags")
@@ -180,14 +193,14 @@ def new_TopicInfo(name: str, partitions: int, replication_factor: int, topic_con
 class Subtopology(Struct):
     """One subtopology with its topics, assigned independently of the others."""
 
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("subtopology_id", "SubtopologyId", "string", range(0, 1)),
-        Field("source_topics", "SourceTopics", "[]string", range(0, 1)),
-        Field("repartition_sink_topics", "RepartitionSinkTopics", "[]string", range(0, 1)),
-        Field("state_changelog_topics", "StateChangelogTopics", "[]TopicInfo", range(0, 1)),
-        Field("repartition_source_topics", "RepartitionSourceTopics", "[]TopicInfo", range(0, 1)),
+        Field("subtopology_id", "SubtopologyId", "string", range(0, 2)),
+        Field("source_topics", "SourceTopics", "[]string", range(0, 2)),
+        Field("repartition_sink_topics", "RepartitionSinkTopics", "[]string", range(0, 2)),
+        Field("state_changelog_topics", "StateChangelogTopics", "[]TopicInfo", range(0, 2)),
+        Field("repartition_source_topics", "RepartitionSourceTopics", "[]TopicInfo", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -251,11 +264,11 @@ def new_Subtopology(
 class Topology(Struct):
     """Topology of the group, as stored by the coordinator."""
 
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("epoch", "Epoch", "int32", range(0, 1)),
-        Field("subtopologies", "Subtopologies", "[]Subtopology", range(0, 1), nullable=range(0, 1)),
+        Field("epoch", "Epoch", "int32", range(0, 2)),
+        Field("subtopologies", "Subtopologies", "[]Subtopology", range(0, 2), nullable=range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("epoch", "subtopologies", "unknown_tags")
@@ -288,11 +301,11 @@ def new_Topology(epoch: int, subtopologies: list[Subtopology] | None) -> Topolog
 class Endpoint(Struct):
     """Address of a member for interactive queries."""
 
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("host", "Host", "string", range(0, 1)),
-        Field("port", "Port", "uint16", range(0, 1)),
+        Field("host", "Host", "string", range(0, 2)),
+        Field("port", "Port", "uint16", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("host", "port", "unknown_tags")
@@ -325,12 +338,12 @@ def new_Endpoint(host: str, port: int) -> Endpoint:
 class TaskOffset(Struct):
     """Progress of one stateful task."""
 
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("subtopology_id", "SubtopologyId", "string", range(0, 1)),
-        Field("partition", "Partition", "int32", range(0, 1)),
-        Field("offset", "Offset", "int64", range(0, 1)),
+        Field("subtopology_id", "SubtopologyId", "string", range(0, 2)),
+        Field("partition", "Partition", "int32", range(0, 2)),
+        Field("offset", "Offset", "int64", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("subtopology_id", "partition", "offset", "unknown_tags")
@@ -367,11 +380,11 @@ def new_TaskOffset(subtopology_id: str, partition: int, offset: int) -> TaskOffs
 class TaskIds(Struct):
     """Tasks of one subtopology."""
 
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("subtopology_id", "SubtopologyId", "string", range(0, 1)),
-        Field("partitions", "Partitions", "[]int32", range(0, 1)),
+        Field("subtopology_id", "SubtopologyId", "string", range(0, 2)),
+        Field("partitions", "Partitions", "[]int32", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("subtopology_id", "partitions", "unknown_tags")
@@ -404,12 +417,12 @@ def new_TaskIds(subtopology_id: str, partitions: list[int]) -> TaskIds:
 class Assignment(Struct):
     """Tasks by role, either owned or targeted."""
 
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("active_tasks", "ActiveTasks", "[]TaskIds", range(0, 1)),
-        Field("standby_tasks", "StandbyTasks", "[]TaskIds", range(0, 1)),
-        Field("warmup_tasks", "WarmupTasks", "[]TaskIds", range(0, 1)),
+        Field("active_tasks", "ActiveTasks", "[]TaskIds", range(0, 2)),
+        Field("standby_tasks", "StandbyTasks", "[]TaskIds", range(0, 2)),
+        Field("warmup_tasks", "WarmupTasks", "[]TaskIds", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("active_tasks", "standby_tasks", "warmup_tasks", "unknown_tags")
@@ -448,24 +461,24 @@ def new_Assignment(
 class Member(Struct):
     """One Streams client (thread) of the group."""
 
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("member_id", "MemberId", "string", range(0, 1)),
-        Field("member_epoch", "MemberEpoch", "int32", range(0, 1)),
-        Field("instance_id", "InstanceId", "string", range(0, 1), nullable=range(0, 1)),
-        Field("rack_id", "RackId", "string", range(0, 1), nullable=range(0, 1)),
-        Field("client_id", "ClientId", "string", range(0, 1)),
-        Field("client_host", "ClientHost", "string", range(0, 1)),
-        Field("topology_epoch", "TopologyEpoch", "int32", range(0, 1)),
-        Field("process_id", "ProcessId", "string", range(0, 1)),
-        Field("user_endpoint", "UserEndpoint", "Endpoint", range(0, 1), nullable=range(0, 1)),
-        Field("client_tags", "ClientTags", "[]KeyValue", range(0, 1)),
-        Field("task_offsets", "TaskOffsets", "[]TaskOffset", range(0, 1)),
-        Field("task_end_offsets", "TaskEndOffsets", "[]TaskOffset", range(0, 1)),
-        Field("assignment", "Assignment", "Assignment", range(0, 1)),
-        Field("target_assignment", "TargetAssignment", "Assignment", range(0, 1)),
-        Field("is_classic", "IsClassic", "bool", range(0, 1)),
+        Field("member_id", "MemberId", "string", range(0, 2)),
+        Field("member_epoch", "MemberEpoch", "int32", range(0, 2)),
+        Field("instance_id", "InstanceId", "string", range(0, 2), nullable=range(0, 2)),
+        Field("rack_id", "RackId", "string", range(0, 2), nullable=range(0, 2)),
+        Field("client_id", "ClientId", "string", range(0, 2)),
+        Field("client_host", "ClientHost", "string", range(0, 2)),
+        Field("topology_epoch", "TopologyEpoch", "int32", range(0, 2)),
+        Field("process_id", "ProcessId", "string", range(0, 2)),
+        Field("user_endpoint", "UserEndpoint", "Endpoint", range(0, 2), nullable=range(0, 2)),
+        Field("client_tags", "ClientTags", "[]KeyValue", range(0, 2)),
+        Field("task_offsets", "TaskOffsets", "[]TaskOffset", range(0, 2)),
+        Field("task_end_offsets", "TaskEndOffsets", "[]TaskOffset", range(0, 2)),
+        Field("assignment", "Assignment", "Assignment", range(0, 2)),
+        Field("target_assignment", "TargetAssignment", "Assignment", range(0, 2)),
+        Field("is_classic", "IsClassic", "bool", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -596,21 +609,226 @@ def new_Member(
 
 
 @mypyc_attr(acyclic=True)
+class TopologyDescriptionNode(Struct):
+    """One node of the processing graph, with the edges that leave it."""
+
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("name", "Name", "string", range(1, 2)),
+        Field("node_type", "NodeType", "int8", range(1, 2)),
+        Field("source_topics", "SourceTopics", "[]string", range(1, 2)),
+        Field("sink_topic", "SinkTopic", "string", range(1, 2), nullable=range(1, 2)),
+        Field("stores", "Stores", "[]string", range(1, 2)),
+        Field("successors", "Successors", "[]string", range(1, 2)),
+    )
+
+    SLOTS: ClassVar[tuple[str, ...]] = (
+        "name",
+        "node_type",
+        "source_topics",
+        "sink_topic",
+        "stores",
+        "successors",
+        "unknown_tags",
+    )
+    __slots__ = SLOTS
+
+    name: str
+    """Name of the node, unique within the topology, such as KSTREAM-SOURCE-0000000000. Versions 1+."""
+    node_type: int
+    """Kind of the node: 1 source, 2 processor, 3 sink. Versions 1+."""
+    source_topics: list[str]
+    """Topics that a source reads; empty for other nodes, and for a source that finds its topics at run time. Versions
+    1+.
+    """
+    sink_topic: str | None
+    """Topic that a sink writes to; null for other nodes, and for a sink that chooses the topic per record. Versions
+    1+.
+    """
+    stores: list[str]
+    """Names of the state stores that a processor uses; empty for other nodes. Versions 1+."""
+    successors: list[str]
+    """Names of the nodes that receive this node's output; the only form in which edges are sent. Versions 1+."""
+    unknown_tags: FieldTags
+    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
+
+    def __init__(
+        self,
+        *,
+        name: str = "",
+        node_type: int = 0,
+        source_topics: list[str] | None = None,
+        sink_topic: str | None = None,
+        stores: list[str] | None = None,
+        successors: list[str] | None = None,
+        unknown_tags: FieldTags = (),
+    ) -> None:
+        self.name = name
+        self.node_type = node_type
+        self.source_topics = [] if source_topics is None else source_topics
+        self.sink_topic = sink_topic
+        self.stores = [] if stores is None else stores
+        self.successors = [] if successors is None else successors
+        self.unknown_tags = unknown_tags
+
+
+def new_TopologyDescriptionNode(
+    name: str,
+    node_type: int,
+    source_topics: list[str],
+    sink_topic: str | None,
+    stores: list[str],
+    successors: list[str],
+) -> TopologyDescriptionNode:
+    return TopologyDescriptionNode(
+        name=name,
+        node_type=node_type,
+        source_topics=source_topics,
+        sink_topic=sink_topic,
+        stores=stores,
+        successors=successors,
+    )
+
+
+@mypyc_attr(acyclic=True)
+class TopologyDescriptionSubtopology(Struct):
+    """One connected part of the graph."""
+
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("subtopology_id", "SubtopologyId", "string", range(1, 2)),
+        Field("nodes", "Nodes", "[]TopologyDescriptionNode", range(1, 2)),
+    )
+
+    SLOTS: ClassVar[tuple[str, ...]] = ("subtopology_id", "nodes", "unknown_tags")
+    __slots__ = SLOTS
+
+    subtopology_id: str
+    """Id of the subtopology, also the first part of its task ids. Versions 1+."""
+    nodes: list[TopologyDescriptionNode]
+    """All nodes of the subtopology, in any order. Versions 1+."""
+    unknown_tags: FieldTags
+    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
+
+    def __init__(
+        self,
+        *,
+        subtopology_id: str = "",
+        nodes: list[TopologyDescriptionNode] | None = None,
+        unknown_tags: FieldTags = (),
+    ) -> None:
+        self.subtopology_id = subtopology_id
+        self.nodes = [] if nodes is None else nodes
+        self.unknown_tags = unknown_tags
+
+
+def new_TopologyDescriptionSubtopology(
+    subtopology_id: str, nodes: list[TopologyDescriptionNode]
+) -> TopologyDescriptionSubtopology:
+    return TopologyDescriptionSubtopology(subtopology_id=subtopology_id, nodes=nodes)
+
+
+@mypyc_attr(acyclic=True)
+class TopologyDescriptionGlobalStore(Struct):
+    """One global store, as the two nodes that fill it."""
+
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("source", "Source", "TopologyDescriptionNode", range(1, 2)),
+        Field("processor", "Processor", "TopologyDescriptionNode", range(1, 2)),
+    )
+
+    SLOTS: ClassVar[tuple[str, ...]] = ("source", "processor", "unknown_tags")
+    __slots__ = SLOTS
+
+    source: TopologyDescriptionNode
+    """The node that reads the topic of the store. Versions 1+."""
+    processor: TopologyDescriptionNode
+    """The node that writes the records into the store. Versions 1+."""
+    unknown_tags: FieldTags
+    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
+
+    def __init__(
+        self,
+        *,
+        source: TopologyDescriptionNode | None = None,
+        processor: TopologyDescriptionNode | None = None,
+        unknown_tags: FieldTags = (),
+    ) -> None:
+        self.source = TopologyDescriptionNode() if source is None else source
+        self.processor = TopologyDescriptionNode() if processor is None else processor
+        self.unknown_tags = unknown_tags
+
+
+def new_TopologyDescriptionGlobalStore(
+    source: TopologyDescriptionNode, processor: TopologyDescriptionNode
+) -> TopologyDescriptionGlobalStore:
+    return TopologyDescriptionGlobalStore(source=source, processor=processor)
+
+
+@mypyc_attr(acyclic=True)
+class TopologyDescription(Struct):
+    """The processing graph of the application: its subtopologies and its global stores."""
+
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("subtopologies", "Subtopologies", "[]TopologyDescriptionSubtopology", range(1, 2)),
+        Field("global_stores", "GlobalStores", "[]TopologyDescriptionGlobalStore", range(1, 2)),
+    )
+
+    SLOTS: ClassVar[tuple[str, ...]] = ("subtopologies", "global_stores", "unknown_tags")
+    __slots__ = SLOTS
+
+    subtopologies: list[TopologyDescriptionSubtopology]
+    """Parts of the graph that run as tasks of their own. Versions 1+."""
+    global_stores: list[TopologyDescriptionGlobalStore]
+    """State stores of which every instance holds all data. Versions 1+."""
+    unknown_tags: FieldTags
+    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
+
+    def __init__(
+        self,
+        *,
+        subtopologies: list[TopologyDescriptionSubtopology] | None = None,
+        global_stores: list[TopologyDescriptionGlobalStore] | None = None,
+        unknown_tags: FieldTags = (),
+    ) -> None:
+        self.subtopologies = [] if subtopologies is None else subtopologies
+        self.global_stores = [] if global_stores is None else global_stores
+        self.unknown_tags = unknown_tags
+
+
+def new_TopologyDescription(
+    subtopologies: list[TopologyDescriptionSubtopology], global_stores: list[TopologyDescriptionGlobalStore]
+) -> TopologyDescription:
+    return TopologyDescription(subtopologies=subtopologies, global_stores=global_stores)
+
+
+@mypyc_attr(acyclic=True)
 class DescribedGroup(Struct):
     """State of one group, or the error that prevented describing it."""
 
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("error_code", "ErrorCode", "int16", range(0, 1)),
-        Field("error_message", "ErrorMessage", "string", range(0, 1), nullable=range(0, 1)),
-        Field("group_id", "GroupId", "string", range(0, 1)),
-        Field("group_state", "GroupState", "string", range(0, 1)),
-        Field("group_epoch", "GroupEpoch", "int32", range(0, 1)),
-        Field("assignment_epoch", "AssignmentEpoch", "int32", range(0, 1)),
-        Field("topology", "Topology", "Topology", range(0, 1), nullable=range(0, 1)),
-        Field("members", "Members", "[]Member", range(0, 1)),
-        Field("authorized_operations", "AuthorizedOperations", "int32", range(0, 1)),
+        Field("error_code", "ErrorCode", "int16", range(0, 2)),
+        Field("error_message", "ErrorMessage", "string", range(0, 2), nullable=range(0, 2)),
+        Field("group_id", "GroupId", "string", range(0, 2)),
+        Field("group_state", "GroupState", "string", range(0, 2)),
+        Field("group_epoch", "GroupEpoch", "int32", range(0, 2)),
+        Field("assignment_epoch", "AssignmentEpoch", "int32", range(0, 2)),
+        Field("topology", "Topology", "Topology", range(0, 2), nullable=range(0, 2)),
+        Field("members", "Members", "[]Member", range(0, 2)),
+        Field("authorized_operations", "AuthorizedOperations", "int32", range(0, 2)),
+        Field(
+            "topology_description", "TopologyDescription", "TopologyDescription", range(1, 2), nullable=range(1, 2)
+        ),
+        Field("topology_description_status", "TopologyDescriptionStatus", "int8", range(1, 2)),
+        Field("assignor_name", "AssignorName", "string", range(1, 2), nullable=range(1, 2), ignorable=True),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -623,6 +841,9 @@ class DescribedGroup(Struct):
         "topology",
         "members",
         "authorized_operations",
+        "topology_description",
+        "topology_description_status",
+        "assignor_name",
         "unknown_tags",
     )
     __slots__ = SLOTS
@@ -647,6 +868,16 @@ class DescribedGroup(Struct):
     """Bit field of the operations that the caller may perform, one bit per ACL operation code; -2147483648 if not
     requested.
     """
+    topology_description: TopologyDescription | None
+    """Processing graph of the application; null unless the status is 3. Versions 1+."""
+    topology_description_status: int
+    """Whether there is a description: 0 not requested, 1 none stored, 2 the broker failed to read it (see its log), 3
+    returned. Versions 1+.
+    """
+    assignor_name: str | None
+    """Assignor of the next assignment; the present one may come from another, because a change of the setting starts
+    no rebalance; null in case of an error. Versions 1+.
+    """
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -662,6 +893,9 @@ class DescribedGroup(Struct):
         topology: Topology | None = None,
         members: list[Member] | None = None,
         authorized_operations: int = -2147483648,
+        topology_description: TopologyDescription | None = None,
+        topology_description_status: int = 0,
+        assignor_name: str | None = None,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.error_code = error_code
@@ -673,6 +907,9 @@ class DescribedGroup(Struct):
         self.topology = topology
         self.members = [] if members is None else members
         self.authorized_operations = authorized_operations
+        self.topology_description = topology_description
+        self.topology_description_status = topology_description_status
+        self.assignor_name = assignor_name
         self.unknown_tags = unknown_tags
 
 
@@ -686,6 +923,9 @@ def new_DescribedGroup(
     topology: Topology | None,
     members: list[Member],
     authorized_operations: int,
+    topology_description: TopologyDescription | None,
+    topology_description_status: int,
+    assignor_name: str | None,
 ) -> DescribedGroup:
     return DescribedGroup(
         error_code=error_code,
@@ -697,6 +937,9 @@ def new_DescribedGroup(
         topology=topology,
         members=members,
         authorized_operations=authorized_operations,
+        topology_description=topology_description,
+        topology_description_status=topology_description_status,
+        assignor_name=assignor_name,
     )
 
 
@@ -704,17 +947,17 @@ def new_DescribedGroup(
 class StreamsGroupDescribeResponse(Message):
     """Returns each requested Streams group with its topology, members and tasks.
 
-    Versions 0, flexible 0+.
+    Versions 0-1, flexible 0+.
     """
 
     API_KEY: ClassVar[int | None] = 89
-    VALID_VERSIONS: ClassVar[range] = range(0, 1)
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+    VALID_VERSIONS: ClassVar[range] = range(0, 2)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 1)),
-        Field("groups", "Groups", "[]DescribedGroup", range(0, 1)),
+        Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 2)),
+        Field("groups", "Groups", "[]DescribedGroup", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "groups", "unknown_tags")
@@ -744,12 +987,12 @@ class StreamsGroupDescribeResponse(Message):
 
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[StreamsGroupDescribeResponse, i64]:
-        if 0 <= version <= 0:
+        if 0 <= version <= 1:
             return read_streams_group_describe_response_flexible(data, pos, version)
         give_up()
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
+        if 0 <= version <= 1:
             return write_streams_group_describe_response_flexible(out, self, version)
         give_up()
 
@@ -763,7 +1006,7 @@ def new_StreamsGroupDescribeResponse(
 def read_streams_group_describe_request_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[StreamsGroupDescribeRequest, i64]:
-    """Version 0."""
+    """Versions 0-1."""
     n: int
     end: i64
     group_ids: list[str]
@@ -787,19 +1030,24 @@ def read_streams_group_describe_request_flexible(
         pos = end
         group_ids.append(group_ids_item)
     include_authorized_operations = data[pos] != 0
-    message = new_StreamsGroupDescribeRequest(group_ids, include_authorized_operations)
-    if data[pos + 1]:
+    pos += 1
+    if version >= 1:
+        include_topology_description = data[pos] != 0
         pos += 1
+    else:
+        include_topology_description = False
+    message = new_StreamsGroupDescribeRequest(group_ids, include_authorized_operations, include_topology_description)
+    if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
     else:
-        pos += 2
+        pos += 1
     return message, pos
 
 
 def write_streams_group_describe_request_flexible(
     out: BytesWriter, message: StreamsGroupDescribeRequest, version: i64
 ) -> None:
-    """Version 0."""
+    """Versions 0-1."""
     group_ids = message.group_ids
     n = len(group_ids)
     if n < 127:
@@ -815,6 +1063,11 @@ def write_streams_group_describe_request_flexible(
             write_string_length(out, n)
         out.write(raw)
     out.append(1 if message.include_authorized_operations else message.include_authorized_operations & 0)
+    if version <= 0:
+        if message.include_topology_description:
+            give_up()
+    else:
+        out.append(1 if message.include_topology_description else message.include_topology_description & 0)
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:
@@ -824,7 +1077,7 @@ def write_streams_group_describe_request_flexible(
 def read_streams_group_describe_response_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[StreamsGroupDescribeResponse, i64]:
-    """Version 0."""
+    """Versions 0-1."""
     n: int
     end: i64
     groups: list[DescribedGroup]
@@ -832,9 +1085,9 @@ def read_streams_group_describe_response_flexible(
     group_id: str
     group_state: str
     topology: Topology | None
-    subtopologies: list[Subtopology] | None
-    subtopologies_subtopology_id: str
-    source_topics: list[str]
+    topology_subtopologies: list[Subtopology] | None
+    topology_subtopologies_subtopology_id: str
+    subtopologies_source_topics: list[str]
     repartition_sink_topics: list[str]
     state_changelog_topics: list[TopicInfo]
     state_changelog_topics_name: str
@@ -882,6 +1135,29 @@ def read_streams_group_describe_response_flexible(
     target_assignment_warmup_tasks: list[TaskIds]
     target_assignment_warmup_tasks_subtopology_id: str
     target_assignment_warmup_tasks_partitions: list[int]
+    topology_description: TopologyDescription | None
+    topology_description_subtopologies: list[TopologyDescriptionSubtopology]
+    topology_description_subtopologies_subtopology_id: str
+    nodes: list[TopologyDescriptionNode]
+    nodes_name: str
+    nodes_source_topics: list[str]
+    nodes_sink_topic: str | None
+    nodes_stores: list[str]
+    nodes_successors: list[str]
+    global_stores: list[TopologyDescriptionGlobalStore]
+    source: TopologyDescriptionNode
+    source_name: str
+    source_source_topics: list[str]
+    source_sink_topic: str | None
+    source_stores: list[str]
+    source_successors: list[str]
+    processor: TopologyDescriptionNode
+    processor_name: str
+    processor_source_topics: list[str]
+    processor_sink_topic: str | None
+    processor_stores: list[str]
+    processor_successors: list[str]
+    assignor_name: str | None
     throttle_time_ms = read_i32_be(data, pos)
     n = data[pos + 4] - 1
     pos += 5
@@ -934,13 +1210,13 @@ def read_streams_group_describe_response_flexible(
             n = data[pos + 4] - 1
             pos += 5
             if n < 0:
-                subtopologies = None
+                topology_subtopologies = None
             else:
                 if n > 126:
                     n, pos = read_length(data, pos)
-                subtopologies = []
-                subtopologies_count = n
-                for _ in range(subtopologies_count):
+                topology_subtopologies = []
+                topology_subtopologies_count = n
+                for _ in range(topology_subtopologies_count):
                     # groups[].topology.subtopologies[]
                     n = data[pos] - 1
                     pos += 1
@@ -949,7 +1225,7 @@ def read_streams_group_describe_response_flexible(
                     if n > 126:
                         n, pos = read_string_length(data, pos)
                     end = pos + n
-                    subtopologies_subtopology_id = data[pos:end].decode()
+                    topology_subtopologies_subtopology_id = data[pos:end].decode()
                     pos = end
                     n = data[pos] - 1
                     pos += 1
@@ -957,9 +1233,9 @@ def read_streams_group_describe_response_flexible(
                         give_up()
                     if n > 126:
                         n, pos = read_length(data, pos)
-                    source_topics = []
-                    source_topics_count = n
-                    for _ in range(source_topics_count):
+                    subtopologies_source_topics = []
+                    subtopologies_source_topics_count = n
+                    for _ in range(subtopologies_source_topics_count):
                         n = data[pos] - 1
                         pos += 1
                         if n < 0:
@@ -967,9 +1243,9 @@ def read_streams_group_describe_response_flexible(
                         if n > 126:
                             n, pos = read_string_length(data, pos)
                         end = pos + n
-                        source_topics_item = data[pos:end].decode()
+                        subtopologies_source_topics_item = data[pos:end].decode()
                         pos = end
-                        source_topics.append(source_topics_item)
+                        subtopologies_source_topics.append(subtopologies_source_topics_item)
                     n = data[pos] - 1
                     pos += 1
                     if n < 0:
@@ -1128,19 +1404,19 @@ def read_streams_group_describe_response_flexible(
                         else:
                             pos += 1
                         repartition_source_topics.append(repartition_source_topics_item)
-                    subtopologies_item = new_Subtopology(
-                        subtopologies_subtopology_id,
-                        source_topics,
+                    topology_subtopologies_item = new_Subtopology(
+                        topology_subtopologies_subtopology_id,
+                        subtopologies_source_topics,
                         repartition_sink_topics,
                         state_changelog_topics,
                         repartition_source_topics,
                     )
                     if data[pos]:
-                        subtopologies_item.unknown_tags, pos = read_tags(data, pos)
+                        topology_subtopologies_item.unknown_tags, pos = read_tags(data, pos)
                     else:
                         pos += 1
-                    subtopologies.append(subtopologies_item)
-            topology = new_Topology(epoch, subtopologies)
+                    topology_subtopologies.append(topology_subtopologies_item)
+            topology = new_Topology(epoch, topology_subtopologies)
             if data[pos]:
                 topology.unknown_tags, pos = read_tags(data, pos)
             else:
@@ -1596,6 +1872,357 @@ def read_streams_group_describe_response_flexible(
                 pos += 2
             members.append(members_item)
         authorized_operations = read_i32_be(data, pos)
+        pos += 4
+        if version >= 1:
+            n = data[pos]
+            pos += 1
+            if n > 127:
+                topology_description = None
+            else:
+                # groups[].topology_description
+                n = data[pos] - 1
+                pos += 1
+                if n < 0:
+                    give_up()
+                if n > 126:
+                    n, pos = read_length(data, pos)
+                topology_description_subtopologies = []
+                topology_description_subtopologies_count = n
+                for _ in range(topology_description_subtopologies_count):
+                    # groups[].topology_description.subtopologies[]
+                    n = data[pos] - 1
+                    pos += 1
+                    if n < 0:
+                        give_up()
+                    if n > 126:
+                        n, pos = read_string_length(data, pos)
+                    end = pos + n
+                    topology_description_subtopologies_subtopology_id = data[pos:end].decode()
+                    pos = end
+                    n = data[pos] - 1
+                    pos += 1
+                    if n < 0:
+                        give_up()
+                    if n > 126:
+                        n, pos = read_length(data, pos)
+                    nodes = []
+                    nodes_count = n
+                    for _ in range(nodes_count):
+                        # groups[].topology_description.subtopologies[].nodes[]
+                        n = data[pos] - 1
+                        pos += 1
+                        if n < 0:
+                            give_up()
+                        if n > 126:
+                            n, pos = read_string_length(data, pos)
+                        end = pos + n
+                        nodes_name = data[pos:end].decode()
+                        pos = end
+                        nodes_node_type = (data[pos] ^ 128) - 128
+                        n = data[pos + 1] - 1
+                        pos += 2
+                        if n < 0:
+                            give_up()
+                        if n > 126:
+                            n, pos = read_length(data, pos)
+                        nodes_source_topics = []
+                        nodes_source_topics_count = n
+                        for _ in range(nodes_source_topics_count):
+                            n = data[pos] - 1
+                            pos += 1
+                            if n < 0:
+                                give_up()
+                            if n > 126:
+                                n, pos = read_string_length(data, pos)
+                            end = pos + n
+                            nodes_source_topics_item = data[pos:end].decode()
+                            pos = end
+                            nodes_source_topics.append(nodes_source_topics_item)
+                        n = data[pos] - 1
+                        pos += 1
+                        if n < 0:
+                            nodes_sink_topic = None
+                        else:
+                            if n > 126:
+                                n, pos = read_string_length(data, pos)
+                            end = pos + n
+                            nodes_sink_topic = data[pos:end].decode()
+                            pos = end
+                        n = data[pos] - 1
+                        pos += 1
+                        if n < 0:
+                            give_up()
+                        if n > 126:
+                            n, pos = read_length(data, pos)
+                        nodes_stores = []
+                        nodes_stores_count = n
+                        for _ in range(nodes_stores_count):
+                            n = data[pos] - 1
+                            pos += 1
+                            if n < 0:
+                                give_up()
+                            if n > 126:
+                                n, pos = read_string_length(data, pos)
+                            end = pos + n
+                            nodes_stores_item = data[pos:end].decode()
+                            pos = end
+                            nodes_stores.append(nodes_stores_item)
+                        n = data[pos] - 1
+                        pos += 1
+                        if n < 0:
+                            give_up()
+                        if n > 126:
+                            n, pos = read_length(data, pos)
+                        nodes_successors = []
+                        nodes_successors_count = n
+                        for _ in range(nodes_successors_count):
+                            n = data[pos] - 1
+                            pos += 1
+                            if n < 0:
+                                give_up()
+                            if n > 126:
+                                n, pos = read_string_length(data, pos)
+                            end = pos + n
+                            nodes_successors_item = data[pos:end].decode()
+                            pos = end
+                            nodes_successors.append(nodes_successors_item)
+                        nodes_item = new_TopologyDescriptionNode(
+                            nodes_name,
+                            nodes_node_type,
+                            nodes_source_topics,
+                            nodes_sink_topic,
+                            nodes_stores,
+                            nodes_successors,
+                        )
+                        if data[pos]:
+                            nodes_item.unknown_tags, pos = read_tags(data, pos)
+                        else:
+                            pos += 1
+                        nodes.append(nodes_item)
+                    topology_description_subtopologies_item = new_TopologyDescriptionSubtopology(
+                        topology_description_subtopologies_subtopology_id, nodes
+                    )
+                    if data[pos]:
+                        topology_description_subtopologies_item.unknown_tags, pos = read_tags(data, pos)
+                    else:
+                        pos += 1
+                    topology_description_subtopologies.append(topology_description_subtopologies_item)
+                n = data[pos] - 1
+                pos += 1
+                if n < 0:
+                    give_up()
+                if n > 126:
+                    n, pos = read_length(data, pos)
+                global_stores = []
+                global_stores_count = n
+                for _ in range(global_stores_count):
+                    # groups[].topology_description.global_stores[]
+                    # groups[].topology_description.global_stores[].source
+                    n = data[pos] - 1
+                    pos += 1
+                    if n < 0:
+                        give_up()
+                    if n > 126:
+                        n, pos = read_string_length(data, pos)
+                    end = pos + n
+                    source_name = data[pos:end].decode()
+                    pos = end
+                    source_node_type = (data[pos] ^ 128) - 128
+                    n = data[pos + 1] - 1
+                    pos += 2
+                    if n < 0:
+                        give_up()
+                    if n > 126:
+                        n, pos = read_length(data, pos)
+                    source_source_topics = []
+                    source_source_topics_count = n
+                    for _ in range(source_source_topics_count):
+                        n = data[pos] - 1
+                        pos += 1
+                        if n < 0:
+                            give_up()
+                        if n > 126:
+                            n, pos = read_string_length(data, pos)
+                        end = pos + n
+                        source_source_topics_item = data[pos:end].decode()
+                        pos = end
+                        source_source_topics.append(source_source_topics_item)
+                    n = data[pos] - 1
+                    pos += 1
+                    if n < 0:
+                        source_sink_topic = None
+                    else:
+                        if n > 126:
+                            n, pos = read_string_length(data, pos)
+                        end = pos + n
+                        source_sink_topic = data[pos:end].decode()
+                        pos = end
+                    n = data[pos] - 1
+                    pos += 1
+                    if n < 0:
+                        give_up()
+                    if n > 126:
+                        n, pos = read_length(data, pos)
+                    source_stores = []
+                    source_stores_count = n
+                    for _ in range(source_stores_count):
+                        n = data[pos] - 1
+                        pos += 1
+                        if n < 0:
+                            give_up()
+                        if n > 126:
+                            n, pos = read_string_length(data, pos)
+                        end = pos + n
+                        source_stores_item = data[pos:end].decode()
+                        pos = end
+                        source_stores.append(source_stores_item)
+                    n = data[pos] - 1
+                    pos += 1
+                    if n < 0:
+                        give_up()
+                    if n > 126:
+                        n, pos = read_length(data, pos)
+                    source_successors = []
+                    source_successors_count = n
+                    for _ in range(source_successors_count):
+                        n = data[pos] - 1
+                        pos += 1
+                        if n < 0:
+                            give_up()
+                        if n > 126:
+                            n, pos = read_string_length(data, pos)
+                        end = pos + n
+                        source_successors_item = data[pos:end].decode()
+                        pos = end
+                        source_successors.append(source_successors_item)
+                    source = new_TopologyDescriptionNode(
+                        source_name,
+                        source_node_type,
+                        source_source_topics,
+                        source_sink_topic,
+                        source_stores,
+                        source_successors,
+                    )
+                    if data[pos]:
+                        source.unknown_tags, pos = read_tags(data, pos)
+                    else:
+                        pos += 1
+                    # groups[].topology_description.global_stores[].processor
+                    n = data[pos] - 1
+                    pos += 1
+                    if n < 0:
+                        give_up()
+                    if n > 126:
+                        n, pos = read_string_length(data, pos)
+                    end = pos + n
+                    processor_name = data[pos:end].decode()
+                    pos = end
+                    processor_node_type = (data[pos] ^ 128) - 128
+                    n = data[pos + 1] - 1
+                    pos += 2
+                    if n < 0:
+                        give_up()
+                    if n > 126:
+                        n, pos = read_length(data, pos)
+                    processor_source_topics = []
+                    processor_source_topics_count = n
+                    for _ in range(processor_source_topics_count):
+                        n = data[pos] - 1
+                        pos += 1
+                        if n < 0:
+                            give_up()
+                        if n > 126:
+                            n, pos = read_string_length(data, pos)
+                        end = pos + n
+                        processor_source_topics_item = data[pos:end].decode()
+                        pos = end
+                        processor_source_topics.append(processor_source_topics_item)
+                    n = data[pos] - 1
+                    pos += 1
+                    if n < 0:
+                        processor_sink_topic = None
+                    else:
+                        if n > 126:
+                            n, pos = read_string_length(data, pos)
+                        end = pos + n
+                        processor_sink_topic = data[pos:end].decode()
+                        pos = end
+                    n = data[pos] - 1
+                    pos += 1
+                    if n < 0:
+                        give_up()
+                    if n > 126:
+                        n, pos = read_length(data, pos)
+                    processor_stores = []
+                    processor_stores_count = n
+                    for _ in range(processor_stores_count):
+                        n = data[pos] - 1
+                        pos += 1
+                        if n < 0:
+                            give_up()
+                        if n > 126:
+                            n, pos = read_string_length(data, pos)
+                        end = pos + n
+                        processor_stores_item = data[pos:end].decode()
+                        pos = end
+                        processor_stores.append(processor_stores_item)
+                    n = data[pos] - 1
+                    pos += 1
+                    if n < 0:
+                        give_up()
+                    if n > 126:
+                        n, pos = read_length(data, pos)
+                    processor_successors = []
+                    processor_successors_count = n
+                    for _ in range(processor_successors_count):
+                        n = data[pos] - 1
+                        pos += 1
+                        if n < 0:
+                            give_up()
+                        if n > 126:
+                            n, pos = read_string_length(data, pos)
+                        end = pos + n
+                        processor_successors_item = data[pos:end].decode()
+                        pos = end
+                        processor_successors.append(processor_successors_item)
+                    processor = new_TopologyDescriptionNode(
+                        processor_name,
+                        processor_node_type,
+                        processor_source_topics,
+                        processor_sink_topic,
+                        processor_stores,
+                        processor_successors,
+                    )
+                    if data[pos]:
+                        processor.unknown_tags, pos = read_tags(data, pos)
+                    else:
+                        pos += 1
+                    global_stores_item = new_TopologyDescriptionGlobalStore(source, processor)
+                    if data[pos]:
+                        global_stores_item.unknown_tags, pos = read_tags(data, pos)
+                    else:
+                        pos += 1
+                    global_stores.append(global_stores_item)
+                topology_description = new_TopologyDescription(topology_description_subtopologies, global_stores)
+                if data[pos]:
+                    topology_description.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 1
+            topology_description_status = (data[pos] ^ 128) - 128
+            n = data[pos + 1] - 1
+            pos += 2
+            if n < 0:
+                assignor_name = None
+            else:
+                if n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                assignor_name = data[pos:end].decode()
+                pos = end
+        else:
+            topology_description = None
+            topology_description_status = 0
+            assignor_name = None
         groups_item = new_DescribedGroup(
             error_code,
             error_message,
@@ -1606,12 +2233,14 @@ def read_streams_group_describe_response_flexible(
             topology,
             members,
             authorized_operations,
+            topology_description,
+            topology_description_status,
+            assignor_name,
         )
-        if data[pos + 4]:
-            pos += 4
+        if data[pos]:
             groups_item.unknown_tags, pos = read_tags(data, pos)
         else:
-            pos += 5
+            pos += 1
         groups.append(groups_item)
     message = new_StreamsGroupDescribeResponse(throttle_time_ms, groups)
     if data[pos]:
@@ -1624,7 +2253,7 @@ def read_streams_group_describe_response_flexible(
 def write_streams_group_describe_response_flexible(
     out: BytesWriter, message: StreamsGroupDescribeResponse, version: i64
 ) -> None:
-    """Version 0."""
+    """Versions 0-1."""
     write_i32_be(out, message.throttle_time_ms)
     groups = message.groups
     n = len(groups)
@@ -1669,39 +2298,39 @@ def write_streams_group_describe_response_flexible(
             out.append(1)
             # groups[].topology
             write_i32_be(out, topology.epoch)
-            subtopologies = topology.subtopologies
-            if subtopologies is None:
+            topology_subtopologies = topology.subtopologies
+            if topology_subtopologies is None:
                 out.append(0)
             else:
-                n = len(subtopologies)
+                n = len(topology_subtopologies)
                 if n < 127:
                     out.append(n + 1)
                 else:
                     write_uvarint(out, n + 1)
-                for subtopologies_item in subtopologies:
+                for topology_subtopologies_item in topology_subtopologies:
                     # groups[].topology.subtopologies[]
-                    raw = subtopologies_item.subtopology_id.encode()
+                    raw = topology_subtopologies_item.subtopology_id.encode()
                     n = len(raw)
                     if n < 127:
                         out.append(n + 1)
                     else:
                         write_string_length(out, n)
                     out.write(raw)
-                    source_topics = subtopologies_item.source_topics
-                    n = len(source_topics)
+                    subtopologies_source_topics = topology_subtopologies_item.source_topics
+                    n = len(subtopologies_source_topics)
                     if n < 127:
                         out.append(n + 1)
                     else:
                         write_uvarint(out, n + 1)
-                    for source_topics_item in source_topics:
-                        raw = source_topics_item.encode()
+                    for subtopologies_source_topics_item in subtopologies_source_topics:
+                        raw = subtopologies_source_topics_item.encode()
                         n = len(raw)
                         if n < 127:
                             out.append(n + 1)
                         else:
                             write_string_length(out, n)
                         out.write(raw)
-                    repartition_sink_topics = subtopologies_item.repartition_sink_topics
+                    repartition_sink_topics = topology_subtopologies_item.repartition_sink_topics
                     n = len(repartition_sink_topics)
                     if n < 127:
                         out.append(n + 1)
@@ -1715,7 +2344,7 @@ def write_streams_group_describe_response_flexible(
                         else:
                             write_string_length(out, n)
                         out.write(raw)
-                    state_changelog_topics = subtopologies_item.state_changelog_topics
+                    state_changelog_topics = topology_subtopologies_item.state_changelog_topics
                     n = len(state_changelog_topics)
                     if n < 127:
                         out.append(n + 1)
@@ -1762,7 +2391,7 @@ def write_streams_group_describe_response_flexible(
                             write_tags(out, [], state_changelog_topics_item.unknown_tags)
                         else:
                             out.append(0)
-                    repartition_source_topics = subtopologies_item.repartition_source_topics
+                    repartition_source_topics = topology_subtopologies_item.repartition_source_topics
                     n = len(repartition_source_topics)
                     if n < 127:
                         out.append(n + 1)
@@ -1809,8 +2438,8 @@ def write_streams_group_describe_response_flexible(
                             write_tags(out, [], repartition_source_topics_item.unknown_tags)
                         else:
                             out.append(0)
-                    if subtopologies_item.unknown_tags:
-                        write_tags(out, [], subtopologies_item.unknown_tags)
+                    if topology_subtopologies_item.unknown_tags:
+                        write_tags(out, [], topology_subtopologies_item.unknown_tags)
                     else:
                         out.append(0)
             if topology.unknown_tags:
@@ -2143,6 +2772,272 @@ def write_streams_group_describe_response_flexible(
             else:
                 out.append(0)
         write_i32_be(out, groups_item.authorized_operations)
+        if version <= 0:
+            if groups_item.topology_description is not None:
+                give_up()
+            if groups_item.topology_description_status != 0:
+                give_up()
+        else:
+            topology_description = groups_item.topology_description
+            if topology_description is None:
+                out.append(255)
+            else:
+                out.append(1)
+                # groups[].topology_description
+                topology_description_subtopologies = topology_description.subtopologies
+                n = len(topology_description_subtopologies)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_uvarint(out, n + 1)
+                for topology_description_subtopologies_item in topology_description_subtopologies:
+                    # groups[].topology_description.subtopologies[]
+                    raw = topology_description_subtopologies_item.subtopology_id.encode()
+                    n = len(raw)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_string_length(out, n)
+                    out.write(raw)
+                    nodes = topology_description_subtopologies_item.nodes
+                    n = len(nodes)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_uvarint(out, n + 1)
+                    for nodes_item in nodes:
+                        # groups[].topology_description.subtopologies[].nodes[]
+                        raw = nodes_item.name.encode()
+                        n = len(raw)
+                        if n < 127:
+                            out.append(n + 1)
+                        else:
+                            write_string_length(out, n)
+                        out.write(raw)
+                        write_i8(out, nodes_item.node_type)
+                        nodes_source_topics = nodes_item.source_topics
+                        n = len(nodes_source_topics)
+                        if n < 127:
+                            out.append(n + 1)
+                        else:
+                            write_uvarint(out, n + 1)
+                        for nodes_source_topics_item in nodes_source_topics:
+                            raw = nodes_source_topics_item.encode()
+                            n = len(raw)
+                            if n < 127:
+                                out.append(n + 1)
+                            else:
+                                write_string_length(out, n)
+                            out.write(raw)
+                        nodes_sink_topic = nodes_item.sink_topic
+                        if nodes_sink_topic is None:
+                            out.append(0)
+                        else:
+                            raw = nodes_sink_topic.encode()
+                            n = len(raw)
+                            if n < 127:
+                                out.append(n + 1)
+                            else:
+                                write_string_length(out, n)
+                            out.write(raw)
+                        nodes_stores = nodes_item.stores
+                        n = len(nodes_stores)
+                        if n < 127:
+                            out.append(n + 1)
+                        else:
+                            write_uvarint(out, n + 1)
+                        for nodes_stores_item in nodes_stores:
+                            raw = nodes_stores_item.encode()
+                            n = len(raw)
+                            if n < 127:
+                                out.append(n + 1)
+                            else:
+                                write_string_length(out, n)
+                            out.write(raw)
+                        nodes_successors = nodes_item.successors
+                        n = len(nodes_successors)
+                        if n < 127:
+                            out.append(n + 1)
+                        else:
+                            write_uvarint(out, n + 1)
+                        for nodes_successors_item in nodes_successors:
+                            raw = nodes_successors_item.encode()
+                            n = len(raw)
+                            if n < 127:
+                                out.append(n + 1)
+                            else:
+                                write_string_length(out, n)
+                            out.write(raw)
+                        if nodes_item.unknown_tags:
+                            write_tags(out, [], nodes_item.unknown_tags)
+                        else:
+                            out.append(0)
+                    if topology_description_subtopologies_item.unknown_tags:
+                        write_tags(out, [], topology_description_subtopologies_item.unknown_tags)
+                    else:
+                        out.append(0)
+                global_stores = topology_description.global_stores
+                n = len(global_stores)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_uvarint(out, n + 1)
+                for global_stores_item in global_stores:
+                    # groups[].topology_description.global_stores[]
+                    # groups[].topology_description.global_stores[].source
+                    source = global_stores_item.source
+                    raw = source.name.encode()
+                    n = len(raw)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_string_length(out, n)
+                    out.write(raw)
+                    write_i8(out, source.node_type)
+                    source_source_topics = source.source_topics
+                    n = len(source_source_topics)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_uvarint(out, n + 1)
+                    for source_source_topics_item in source_source_topics:
+                        raw = source_source_topics_item.encode()
+                        n = len(raw)
+                        if n < 127:
+                            out.append(n + 1)
+                        else:
+                            write_string_length(out, n)
+                        out.write(raw)
+                    source_sink_topic = source.sink_topic
+                    if source_sink_topic is None:
+                        out.append(0)
+                    else:
+                        raw = source_sink_topic.encode()
+                        n = len(raw)
+                        if n < 127:
+                            out.append(n + 1)
+                        else:
+                            write_string_length(out, n)
+                        out.write(raw)
+                    source_stores = source.stores
+                    n = len(source_stores)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_uvarint(out, n + 1)
+                    for source_stores_item in source_stores:
+                        raw = source_stores_item.encode()
+                        n = len(raw)
+                        if n < 127:
+                            out.append(n + 1)
+                        else:
+                            write_string_length(out, n)
+                        out.write(raw)
+                    source_successors = source.successors
+                    n = len(source_successors)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_uvarint(out, n + 1)
+                    for source_successors_item in source_successors:
+                        raw = source_successors_item.encode()
+                        n = len(raw)
+                        if n < 127:
+                            out.append(n + 1)
+                        else:
+                            write_string_length(out, n)
+                        out.write(raw)
+                    if source.unknown_tags:
+                        write_tags(out, [], source.unknown_tags)
+                    else:
+                        out.append(0)
+                    # groups[].topology_description.global_stores[].processor
+                    processor = global_stores_item.processor
+                    raw = processor.name.encode()
+                    n = len(raw)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_string_length(out, n)
+                    out.write(raw)
+                    write_i8(out, processor.node_type)
+                    processor_source_topics = processor.source_topics
+                    n = len(processor_source_topics)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_uvarint(out, n + 1)
+                    for processor_source_topics_item in processor_source_topics:
+                        raw = processor_source_topics_item.encode()
+                        n = len(raw)
+                        if n < 127:
+                            out.append(n + 1)
+                        else:
+                            write_string_length(out, n)
+                        out.write(raw)
+                    processor_sink_topic = processor.sink_topic
+                    if processor_sink_topic is None:
+                        out.append(0)
+                    else:
+                        raw = processor_sink_topic.encode()
+                        n = len(raw)
+                        if n < 127:
+                            out.append(n + 1)
+                        else:
+                            write_string_length(out, n)
+                        out.write(raw)
+                    processor_stores = processor.stores
+                    n = len(processor_stores)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_uvarint(out, n + 1)
+                    for processor_stores_item in processor_stores:
+                        raw = processor_stores_item.encode()
+                        n = len(raw)
+                        if n < 127:
+                            out.append(n + 1)
+                        else:
+                            write_string_length(out, n)
+                        out.write(raw)
+                    processor_successors = processor.successors
+                    n = len(processor_successors)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_uvarint(out, n + 1)
+                    for processor_successors_item in processor_successors:
+                        raw = processor_successors_item.encode()
+                        n = len(raw)
+                        if n < 127:
+                            out.append(n + 1)
+                        else:
+                            write_string_length(out, n)
+                        out.write(raw)
+                    if processor.unknown_tags:
+                        write_tags(out, [], processor.unknown_tags)
+                    else:
+                        out.append(0)
+                    if global_stores_item.unknown_tags:
+                        write_tags(out, [], global_stores_item.unknown_tags)
+                    else:
+                        out.append(0)
+                if topology_description.unknown_tags:
+                    write_tags(out, [], topology_description.unknown_tags)
+                else:
+                    out.append(0)
+            write_i8(out, groups_item.topology_description_status)
+            assignor_name = groups_item.assignor_name
+            if assignor_name is None:
+                out.append(0)
+            else:
+                raw = assignor_name.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
         if groups_item.unknown_tags:
             write_tags(out, [], groups_item.unknown_tags)
         else:

@@ -34,11 +34,11 @@ if TYPE_CHECKING:
 class KeyValue(Struct):
     """Name and value of a client tag or topic setting."""
 
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("key", "Key", "string", range(0, 1)),
-        Field("value", "Value", "string", range(0, 1)),
+        Field("key", "Key", "string", range(0, 2)),
+        Field("value", "Value", "string", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("key", "value", "unknown_tags")
@@ -71,13 +71,13 @@ def new_KeyValue(key: str, value: str) -> KeyValue:
 class TopicInfo(Struct):
     """An internal topic (changelog or repartition) that the broker may have to create."""
 
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("name", "Name", "string", range(0, 1)),
-        Field("partitions", "Partitions", "int32", range(0, 1)),
-        Field("replication_factor", "ReplicationFactor", "int16", range(0, 1)),
-        Field("topic_configs", "TopicConfigs", "[]KeyValue", range(0, 1)),
+        Field("name", "Name", "string", range(0, 2)),
+        Field("partitions", "Partitions", "int32", range(0, 2)),
+        Field("replication_factor", "ReplicationFactor", "int16", range(0, 2)),
+        Field("topic_configs", "TopicConfigs", "[]KeyValue", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("name", "partitions", "replication_factor", "topic_configs", "unknown_tags")
@@ -120,12 +120,12 @@ def new_TopicInfo(name: str, partitions: int, replication_factor: int, topic_con
 class CopartitionGroup(Struct):
     """Source topics of a subtopology that are joined and so must have equal partition counts."""
 
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("source_topics", "SourceTopics", "[]int16", range(0, 1)),
-        Field("source_topic_regex", "SourceTopicRegex", "[]int16", range(0, 1)),
-        Field("repartition_source_topics", "RepartitionSourceTopics", "[]int16", range(0, 1)),
+        Field("source_topics", "SourceTopics", "[]int16", range(0, 2)),
+        Field("source_topic_regex", "SourceTopicRegex", "[]int16", range(0, 2)),
+        Field("repartition_source_topics", "RepartitionSourceTopics", "[]int16", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -173,16 +173,16 @@ def new_CopartitionGroup(
 class Subtopology(Struct):
     """One subtopology, whose processors run together; each of its partitions is one task."""
 
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("subtopology_id", "SubtopologyId", "string", range(0, 1)),
-        Field("source_topics", "SourceTopics", "[]string", range(0, 1)),
-        Field("source_topic_regex", "SourceTopicRegex", "[]string", range(0, 1)),
-        Field("state_changelog_topics", "StateChangelogTopics", "[]TopicInfo", range(0, 1)),
-        Field("repartition_sink_topics", "RepartitionSinkTopics", "[]string", range(0, 1)),
-        Field("repartition_source_topics", "RepartitionSourceTopics", "[]TopicInfo", range(0, 1)),
-        Field("copartition_groups", "CopartitionGroups", "[]CopartitionGroup", range(0, 1)),
+        Field("subtopology_id", "SubtopologyId", "string", range(0, 2)),
+        Field("source_topics", "SourceTopics", "[]string", range(0, 2)),
+        Field("source_topic_regex", "SourceTopicRegex", "[]string", range(0, 2)),
+        Field("state_changelog_topics", "StateChangelogTopics", "[]TopicInfo", range(0, 2)),
+        Field("repartition_sink_topics", "RepartitionSinkTopics", "[]string", range(0, 2)),
+        Field("repartition_source_topics", "RepartitionSourceTopics", "[]TopicInfo", range(0, 2)),
+        Field("copartition_groups", "CopartitionGroups", "[]CopartitionGroup", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -260,11 +260,11 @@ def new_Subtopology(
 class Topology(Struct):
     """Topology divided into subtopologies, as the broker needs it for assignment."""
 
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("epoch", "Epoch", "int32", range(0, 1)),
-        Field("subtopologies", "Subtopologies", "[]Subtopology", range(0, 1)),
+        Field("epoch", "Epoch", "int32", range(0, 2)),
+        Field("subtopologies", "Subtopologies", "[]Subtopology", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("epoch", "subtopologies", "unknown_tags")
@@ -298,11 +298,11 @@ def new_Topology(epoch: int, subtopologies: list[Subtopology]) -> Topology:
 class StreamsGroupHeartbeatRequestTaskIds(Struct):
     """Tasks of one subtopology."""
 
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("subtopology_id", "SubtopologyId", "string", range(0, 1)),
-        Field("partitions", "Partitions", "[]int32", range(0, 1)),
+        Field("subtopology_id", "SubtopologyId", "string", range(0, 2)),
+        Field("partitions", "Partitions", "[]int32", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("subtopology_id", "partitions", "unknown_tags")
@@ -337,11 +337,11 @@ def new_StreamsGroupHeartbeatRequestTaskIds(
 class StreamsGroupHeartbeatRequestEndpoint(Struct):
     """Address of an instance for interactive queries."""
 
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("host", "Host", "string", range(0, 1)),
-        Field("port", "Port", "uint16", range(0, 1)),
+        Field("host", "Host", "string", range(0, 2)),
+        Field("port", "Port", "uint16", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("host", "port", "unknown_tags")
@@ -374,12 +374,12 @@ def new_StreamsGroupHeartbeatRequestEndpoint(host: str, port: int) -> StreamsGro
 class TaskOffset(Struct):
     """Progress of one stateful task."""
 
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("subtopology_id", "SubtopologyId", "string", range(0, 1)),
-        Field("partition", "Partition", "int32", range(0, 1)),
-        Field("offset", "Offset", "int64", range(0, 1)),
+        Field("subtopology_id", "SubtopologyId", "string", range(0, 2)),
+        Field("partition", "Partition", "int32", range(0, 2)),
+        Field("offset", "Offset", "int64", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("subtopology_id", "partition", "offset", "unknown_tags")
@@ -416,44 +416,44 @@ def new_TaskOffset(subtopology_id: str, partition: int, offset: int) -> TaskOffs
 class StreamsGroupHeartbeatRequest(Message):
     """Sent by a Kafka Streams client to the group coordinator to join, stay in or leave a group and report its progress.
 
-    Versions 0, flexible 0+.
+    Versions 0-1, flexible 0+.
     """
 
     API_KEY: ClassVar[int | None] = 88
-    VALID_VERSIONS: ClassVar[range] = range(0, 1)
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+    VALID_VERSIONS: ClassVar[range] = range(0, 2)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("group_id", "GroupId", "string", range(0, 1)),
-        Field("member_id", "MemberId", "string", range(0, 1)),
-        Field("member_epoch", "MemberEpoch", "int32", range(0, 1)),
-        Field("endpoint_information_epoch", "EndpointInformationEpoch", "int32", range(0, 1)),
-        Field("instance_id", "InstanceId", "string", range(0, 1), nullable=range(0, 1)),
-        Field("rack_id", "RackId", "string", range(0, 1), nullable=range(0, 1)),
-        Field("rebalance_timeout_ms", "RebalanceTimeoutMs", "int32", range(0, 1)),
-        Field("topology", "Topology", "Topology", range(0, 1), nullable=range(0, 1)),
+        Field("group_id", "GroupId", "string", range(0, 2)),
+        Field("member_id", "MemberId", "string", range(0, 2)),
+        Field("member_epoch", "MemberEpoch", "int32", range(0, 2)),
+        Field("endpoint_information_epoch", "EndpointInformationEpoch", "int32", range(0, 2)),
+        Field("instance_id", "InstanceId", "string", range(0, 2), nullable=range(0, 2)),
+        Field("rack_id", "RackId", "string", range(0, 2), nullable=range(0, 2)),
+        Field("rebalance_timeout_ms", "RebalanceTimeoutMs", "int32", range(0, 2)),
+        Field("topology", "Topology", "Topology", range(0, 2), nullable=range(0, 2)),
         Field(
-            "active_tasks", "ActiveTasks", "[]StreamsGroupHeartbeatRequestTaskIds", range(0, 1), nullable=range(0, 1)
+            "active_tasks", "ActiveTasks", "[]StreamsGroupHeartbeatRequestTaskIds", range(0, 2), nullable=range(0, 2)
         ),
         Field(
             "standby_tasks",
             "StandbyTasks",
             "[]StreamsGroupHeartbeatRequestTaskIds",
-            range(0, 1),
-            nullable=range(0, 1),
+            range(0, 2),
+            nullable=range(0, 2),
         ),
         Field(
-            "warmup_tasks", "WarmupTasks", "[]StreamsGroupHeartbeatRequestTaskIds", range(0, 1), nullable=range(0, 1)
+            "warmup_tasks", "WarmupTasks", "[]StreamsGroupHeartbeatRequestTaskIds", range(0, 2), nullable=range(0, 2)
         ),
-        Field("process_id", "ProcessId", "string", range(0, 1), nullable=range(0, 1)),
+        Field("process_id", "ProcessId", "string", range(0, 2), nullable=range(0, 2)),
         Field(
-            "user_endpoint", "UserEndpoint", "StreamsGroupHeartbeatRequestEndpoint", range(0, 1), nullable=range(0, 1)
+            "user_endpoint", "UserEndpoint", "StreamsGroupHeartbeatRequestEndpoint", range(0, 2), nullable=range(0, 2)
         ),
-        Field("client_tags", "ClientTags", "[]KeyValue", range(0, 1), nullable=range(0, 1)),
-        Field("task_offsets", "TaskOffsets", "[]TaskOffset", range(0, 1), nullable=range(0, 1)),
-        Field("task_end_offsets", "TaskEndOffsets", "[]TaskOffset", range(0, 1), nullable=range(0, 1)),
-        Field("shutdown_application", "ShutdownApplication", "bool", range(0, 1)),
+        Field("client_tags", "ClientTags", "[]KeyValue", range(0, 2), nullable=range(0, 2)),
+        Field("task_offsets", "TaskOffsets", "[]TaskOffset", range(0, 2), nullable=range(0, 2)),
+        Field("task_end_offsets", "TaskEndOffsets", "[]TaskOffset", range(0, 2), nullable=range(0, 2)),
+        Field("shutdown_application", "ShutdownApplication", "bool", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -564,12 +564,12 @@ class StreamsGroupHeartbeatRequest(Message):
 
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[StreamsGroupHeartbeatRequest, i64]:
-        if 0 <= version <= 0:
+        if 0 <= version <= 1:
             return read_streams_group_heartbeat_request_flexible(data, pos, version)
         give_up()
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
+        if 0 <= version <= 1:
             return write_streams_group_heartbeat_request_flexible(out, self, version)
         give_up()
 
@@ -618,11 +618,11 @@ def new_StreamsGroupHeartbeatRequest(
 class Status(Struct):
     """A condition of the group that the client should act on or log."""
 
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("status_code", "StatusCode", "int8", range(0, 1)),
-        Field("status_detail", "StatusDetail", "string", range(0, 1)),
+        Field("status_code", "StatusCode", "int8", range(0, 2)),
+        Field("status_detail", "StatusDetail", "string", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("status_code", "status_detail", "unknown_tags")
@@ -656,11 +656,11 @@ def new_Status(status_code: int, status_detail: str) -> Status:
 class StreamsGroupHeartbeatResponseTaskIds(Struct):
     """Assigned tasks of one subtopology."""
 
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("subtopology_id", "SubtopologyId", "string", range(0, 1)),
-        Field("partitions", "Partitions", "[]int32", range(0, 1)),
+        Field("subtopology_id", "SubtopologyId", "string", range(0, 2)),
+        Field("partitions", "Partitions", "[]int32", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("subtopology_id", "partitions", "unknown_tags")
@@ -695,11 +695,11 @@ def new_StreamsGroupHeartbeatResponseTaskIds(
 class StreamsGroupHeartbeatResponseEndpoint(Struct):
     """Address of the instance for interactive queries."""
 
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("host", "Host", "string", range(0, 1)),
-        Field("port", "Port", "uint16", range(0, 1)),
+        Field("host", "Host", "string", range(0, 2)),
+        Field("port", "Port", "uint16", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("host", "port", "unknown_tags")
@@ -732,11 +732,11 @@ def new_StreamsGroupHeartbeatResponseEndpoint(host: str, port: int) -> StreamsGr
 class TopicPartition(Struct):
     """Partitions of one topic hosted by an instance."""
 
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("topic", "Topic", "string", range(0, 1)),
-        Field("partitions", "Partitions", "[]int32", range(0, 1)),
+        Field("topic", "Topic", "string", range(0, 2)),
+        Field("partitions", "Partitions", "[]int32", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("topic", "partitions", "unknown_tags")
@@ -769,12 +769,12 @@ def new_TopicPartition(topic: str, partitions: list[int]) -> TopicPartition:
 class EndpointToPartitions(Struct):
     """Partitions that one instance hosts, so that others can route interactive queries to it."""
 
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("user_endpoint", "UserEndpoint", "StreamsGroupHeartbeatResponseEndpoint", range(0, 1)),
-        Field("active_partitions", "ActivePartitions", "[]TopicPartition", range(0, 1)),
-        Field("standby_partitions", "StandbyPartitions", "[]TopicPartition", range(0, 1)),
+        Field("user_endpoint", "UserEndpoint", "StreamsGroupHeartbeatResponseEndpoint", range(0, 2)),
+        Field("active_partitions", "ActivePartitions", "[]TopicPartition", range(0, 2)),
+        Field("standby_partitions", "StandbyPartitions", "[]TopicPartition", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("user_endpoint", "active_partitions", "standby_partitions", "unknown_tags")
@@ -817,44 +817,52 @@ def new_EndpointToPartitions(
 class StreamsGroupHeartbeatResponse(Message):
     """Returns the member's epoch, its tasks and warnings about the group.
 
-    Versions 0, flexible 0+.
+    Versions 0-1, flexible 0+.
     """
 
     API_KEY: ClassVar[int | None] = 88
-    VALID_VERSIONS: ClassVar[range] = range(0, 1)
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+    VALID_VERSIONS: ClassVar[range] = range(0, 2)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 1)),
-        Field("error_code", "ErrorCode", "int16", range(0, 1)),
-        Field("error_message", "ErrorMessage", "string", range(0, 1), nullable=range(0, 1)),
-        Field("member_id", "MemberId", "string", range(0, 1)),
-        Field("member_epoch", "MemberEpoch", "int32", range(0, 1)),
-        Field("heartbeat_interval_ms", "HeartbeatIntervalMs", "int32", range(0, 1)),
-        Field("acceptable_recovery_lag", "AcceptableRecoveryLag", "int32", range(0, 1)),
-        Field("task_offset_interval_ms", "TaskOffsetIntervalMs", "int32", range(0, 1)),
-        Field("status", "Status", "[]Status", range(0, 1), nullable=range(0, 1)),
+        Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 2)),
+        Field("error_code", "ErrorCode", "int16", range(0, 2)),
+        Field("error_message", "ErrorMessage", "string", range(0, 2), nullable=range(0, 2)),
+        Field("member_id", "MemberId", "string", range(0, 2)),
+        Field("member_epoch", "MemberEpoch", "int32", range(0, 2)),
+        Field("heartbeat_interval_ms", "HeartbeatIntervalMs", "int32", range(0, 2)),
         Field(
-            "active_tasks", "ActiveTasks", "[]StreamsGroupHeartbeatResponseTaskIds", range(0, 1), nullable=range(0, 1)
+            "acceptable_recovery_lag_legacy",
+            "AcceptableRecoveryLagLegacy",
+            "int32",
+            range(0, 1),
+            former_names=("acceptableRecoveryLag",),
+        ),
+        Field("task_offset_interval_ms", "TaskOffsetIntervalMs", "int32", range(0, 2)),
+        Field("acceptable_recovery_lag", "AcceptableRecoveryLag", "int64", range(1, 2), ignorable=True),
+        Field("status", "Status", "[]Status", range(0, 2), nullable=range(0, 2)),
+        Field(
+            "active_tasks", "ActiveTasks", "[]StreamsGroupHeartbeatResponseTaskIds", range(0, 2), nullable=range(0, 2)
         ),
         Field(
             "standby_tasks",
             "StandbyTasks",
             "[]StreamsGroupHeartbeatResponseTaskIds",
-            range(0, 1),
-            nullable=range(0, 1),
+            range(0, 2),
+            nullable=range(0, 2),
         ),
         Field(
-            "warmup_tasks", "WarmupTasks", "[]StreamsGroupHeartbeatResponseTaskIds", range(0, 1), nullable=range(0, 1)
+            "warmup_tasks", "WarmupTasks", "[]StreamsGroupHeartbeatResponseTaskIds", range(0, 2), nullable=range(0, 2)
         ),
-        Field("endpoint_information_epoch", "EndpointInformationEpoch", "int32", range(0, 1)),
+        Field("topology_description_required", "TopologyDescriptionRequired", "bool", range(1, 2)),
+        Field("endpoint_information_epoch", "EndpointInformationEpoch", "int32", range(0, 2)),
         Field(
             "partitions_by_user_endpoint",
             "PartitionsByUserEndpoint",
             "[]EndpointToPartitions",
-            range(0, 1),
-            nullable=range(0, 1),
+            range(0, 2),
+            nullable=range(0, 2),
         ),
     )
 
@@ -865,12 +873,14 @@ class StreamsGroupHeartbeatResponse(Message):
         "member_id",
         "member_epoch",
         "heartbeat_interval_ms",
-        "acceptable_recovery_lag",
+        "acceptable_recovery_lag_legacy",
         "task_offset_interval_ms",
+        "acceptable_recovery_lag",
         "status",
         "active_tasks",
         "standby_tasks",
         "warmup_tasks",
+        "topology_description_required",
         "endpoint_information_epoch",
         "partitions_by_user_endpoint",
         "unknown_tags",
@@ -890,10 +900,14 @@ class StreamsGroupHeartbeatResponse(Message):
     """Epoch to send next; increases once the member has caught up with a new target."""
     heartbeat_interval_ms: int
     """Milliseconds to wait before the next heartbeat, as configured on the broker."""
-    acceptable_recovery_lag: int
-    """Largest lag in records at which a warm-up task counts as caught up and can become active."""
+    acceptable_recovery_lag_legacy: int
+    """Largest lag in records at which a warm-up task counts as caught up and can become active. Versions 0."""
     task_offset_interval_ms: int
     """Milliseconds between reports of task changelog offsets, as configured on the broker."""
+    acceptable_recovery_lag: int
+    """Offsets by which a client may lag and still be given a task as active; -1 if the broker has no such setting.
+    Versions 1+.
+    """
     status: list[Status] | None
     """Conditions found by the broker, e.g. missing topics; null or empty if there are none."""
     active_tasks: list[StreamsGroupHeartbeatResponseTaskIds] | None
@@ -902,6 +916,10 @@ class StreamsGroupHeartbeatResponse(Message):
     """Tasks to replicate for fast failover; null if unchanged."""
     warmup_tasks: list[StreamsGroupHeartbeatResponseTaskIds] | None
     """Tasks whose state is to be restored before they become active; null if unchanged."""
+    topology_description_required: bool
+    """True asks the client to send StreamsGroupTopologyDescriptionUpdate, because the stored description is absent or
+    outdated. Versions 1+.
+    """
     endpoint_information_epoch: int
     """Version of the endpoint map below, repeated by the client in the next heartbeat."""
     partitions_by_user_endpoint: list[EndpointToPartitions] | None
@@ -918,12 +936,14 @@ class StreamsGroupHeartbeatResponse(Message):
         member_id: str = "",
         member_epoch: int = 0,
         heartbeat_interval_ms: int = 0,
-        acceptable_recovery_lag: int = 0,
+        acceptable_recovery_lag_legacy: int = 0,
         task_offset_interval_ms: int = 0,
+        acceptable_recovery_lag: int = -1,
         status: list[Status] | None = None,
         active_tasks: list[StreamsGroupHeartbeatResponseTaskIds] | None = None,
         standby_tasks: list[StreamsGroupHeartbeatResponseTaskIds] | None = None,
         warmup_tasks: list[StreamsGroupHeartbeatResponseTaskIds] | None = None,
+        topology_description_required: bool = False,
         endpoint_information_epoch: int = 0,
         partitions_by_user_endpoint: list[EndpointToPartitions] | None = None,
         unknown_tags: FieldTags = (),
@@ -934,12 +954,14 @@ class StreamsGroupHeartbeatResponse(Message):
         self.member_id = member_id
         self.member_epoch = member_epoch
         self.heartbeat_interval_ms = heartbeat_interval_ms
-        self.acceptable_recovery_lag = acceptable_recovery_lag
+        self.acceptable_recovery_lag_legacy = acceptable_recovery_lag_legacy
         self.task_offset_interval_ms = task_offset_interval_ms
+        self.acceptable_recovery_lag = acceptable_recovery_lag
         self.status = status
         self.active_tasks = active_tasks
         self.standby_tasks = standby_tasks
         self.warmup_tasks = warmup_tasks
+        self.topology_description_required = topology_description_required
         self.endpoint_information_epoch = endpoint_information_epoch
         self.partitions_by_user_endpoint = partitions_by_user_endpoint
         self.unknown_tags = unknown_tags
@@ -950,12 +972,12 @@ class StreamsGroupHeartbeatResponse(Message):
 
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[StreamsGroupHeartbeatResponse, i64]:
-        if 0 <= version <= 0:
+        if 0 <= version <= 1:
             return read_streams_group_heartbeat_response_flexible(data, pos, version)
         give_up()
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
+        if 0 <= version <= 1:
             return write_streams_group_heartbeat_response_flexible(out, self, version)
         give_up()
 
@@ -967,12 +989,14 @@ def new_StreamsGroupHeartbeatResponse(
     member_id: str,
     member_epoch: int,
     heartbeat_interval_ms: int,
-    acceptable_recovery_lag: int,
+    acceptable_recovery_lag_legacy: int,
     task_offset_interval_ms: int,
+    acceptable_recovery_lag: int,
     status: list[Status] | None,
     active_tasks: list[StreamsGroupHeartbeatResponseTaskIds] | None,
     standby_tasks: list[StreamsGroupHeartbeatResponseTaskIds] | None,
     warmup_tasks: list[StreamsGroupHeartbeatResponseTaskIds] | None,
+    topology_description_required: bool,
     endpoint_information_epoch: int,
     partitions_by_user_endpoint: list[EndpointToPartitions] | None,
 ) -> StreamsGroupHeartbeatResponse:
@@ -983,12 +1007,14 @@ def new_StreamsGroupHeartbeatResponse(
         member_id=member_id,
         member_epoch=member_epoch,
         heartbeat_interval_ms=heartbeat_interval_ms,
-        acceptable_recovery_lag=acceptable_recovery_lag,
+        acceptable_recovery_lag_legacy=acceptable_recovery_lag_legacy,
         task_offset_interval_ms=task_offset_interval_ms,
+        acceptable_recovery_lag=acceptable_recovery_lag,
         status=status,
         active_tasks=active_tasks,
         standby_tasks=standby_tasks,
         warmup_tasks=warmup_tasks,
+        topology_description_required=topology_description_required,
         endpoint_information_epoch=endpoint_information_epoch,
         partitions_by_user_endpoint=partitions_by_user_endpoint,
     )
@@ -997,7 +1023,7 @@ def new_StreamsGroupHeartbeatResponse(
 def read_streams_group_heartbeat_request_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[StreamsGroupHeartbeatRequest, i64]:
-    """Version 0."""
+    """Versions 0-1."""
     n: int
     end: i64
     group_id: str
@@ -1652,7 +1678,7 @@ def read_streams_group_heartbeat_request_flexible(
 def write_streams_group_heartbeat_request_flexible(
     out: BytesWriter, message: StreamsGroupHeartbeatRequest, version: i64
 ) -> None:
-    """Version 0."""
+    """Versions 0-1."""
     raw = message.group_id.encode()
     n = len(raw)
     if n < 127:
@@ -2100,7 +2126,7 @@ def write_streams_group_heartbeat_request_flexible(
 def read_streams_group_heartbeat_response_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[StreamsGroupHeartbeatResponse, i64]:
-    """Version 0."""
+    """Versions 0-1."""
     n: int
     end: i64
     error_message: str | None
@@ -2148,10 +2174,21 @@ def read_streams_group_heartbeat_response_flexible(
     pos = end
     member_epoch = read_i32_be(data, pos)
     heartbeat_interval_ms = read_i32_be(data, pos + 4)
-    acceptable_recovery_lag = read_i32_be(data, pos + 8)
-    task_offset_interval_ms = read_i32_be(data, pos + 12)
-    n = data[pos + 16] - 1
-    pos += 17
+    pos += 8
+    if version <= 0:
+        acceptable_recovery_lag_legacy = read_i32_be(data, pos)
+        pos += 4
+    else:
+        acceptable_recovery_lag_legacy = 0
+    task_offset_interval_ms = read_i32_be(data, pos)
+    pos += 4
+    if version >= 1:
+        acceptable_recovery_lag = read_i64_be(data, pos)
+        pos += 8
+    else:
+        acceptable_recovery_lag = -1
+    n = data[pos] - 1
+    pos += 1
     if n < 0:
         status = None
     else:
@@ -2294,6 +2331,11 @@ def read_streams_group_heartbeat_response_flexible(
             else:
                 pos += 1
             warmup_tasks.append(warmup_tasks_item)
+    if version >= 1:
+        topology_description_required = data[pos] != 0
+        pos += 1
+    else:
+        topology_description_required = False
     endpoint_information_epoch = read_i32_be(data, pos)
     n = data[pos + 4] - 1
     pos += 5
@@ -2410,12 +2452,14 @@ def read_streams_group_heartbeat_response_flexible(
         member_id,
         member_epoch,
         heartbeat_interval_ms,
-        acceptable_recovery_lag,
+        acceptable_recovery_lag_legacy,
         task_offset_interval_ms,
+        acceptable_recovery_lag,
         status,
         active_tasks,
         standby_tasks,
         warmup_tasks,
+        topology_description_required,
         endpoint_information_epoch,
         partitions_by_user_endpoint,
     )
@@ -2429,7 +2473,7 @@ def read_streams_group_heartbeat_response_flexible(
 def write_streams_group_heartbeat_response_flexible(
     out: BytesWriter, message: StreamsGroupHeartbeatResponse, version: i64
 ) -> None:
-    """Version 0."""
+    """Versions 0-1."""
     write_i32_be(out, message.throttle_time_ms)
     write_i16_be(out, message.error_code)
     error_message = message.error_message
@@ -2452,8 +2496,14 @@ def write_streams_group_heartbeat_response_flexible(
     out.write(raw)
     write_i32_be(out, message.member_epoch)
     write_i32_be(out, message.heartbeat_interval_ms)
-    write_i32_be(out, message.acceptable_recovery_lag)
+    if version <= 0:
+        write_i32_be(out, message.acceptable_recovery_lag_legacy)
+    else:
+        if message.acceptable_recovery_lag_legacy != 0:
+            give_up()
     write_i32_be(out, message.task_offset_interval_ms)
+    if version >= 1:
+        write_i64_be(out, message.acceptable_recovery_lag)
     status = message.status
     if status is None:
         out.append(0)
@@ -2567,6 +2617,11 @@ def write_streams_group_heartbeat_response_flexible(
                 write_tags(out, [], warmup_tasks_item.unknown_tags)
             else:
                 out.append(0)
+    if version <= 0:
+        if message.topology_description_required:
+            give_up()
+    else:
+        out.append(1 if message.topology_description_required else message.topology_description_required & 0)
     write_i32_be(out, message.endpoint_information_epoch)
     partitions_by_user_endpoint = message.partitions_by_user_endpoint
     if partitions_by_user_endpoint is None:

@@ -10,6 +10,7 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, wr
 from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
+from kwire.uuids import Uuid, ZERO_UUID
 from kwire.wire import (
     give_up,
     read_length,
@@ -17,6 +18,7 @@ from kwire.wire import (
     read_tags,
     write_string_length,
     write_tags,
+    write_uuid,
     write_uvarint,
 )
 
@@ -29,13 +31,13 @@ if TYPE_CHECKING:
 class TxnOffsetCommitRequestPartition(Struct):
     """Position in one partition."""
 
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(3, 6)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(3, 7)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("partition_index", "PartitionIndex", "int32", range(0, 6)),
-        Field("committed_offset", "CommittedOffset", "int64", range(0, 6)),
-        Field("committed_leader_epoch", "CommittedLeaderEpoch", "int32", range(2, 6), ignorable=True),
-        Field("committed_metadata", "CommittedMetadata", "string", range(0, 6), nullable=range(0, 6)),
+        Field("partition_index", "PartitionIndex", "int32", range(0, 7)),
+        Field("committed_offset", "CommittedOffset", "int64", range(0, 7)),
+        Field("committed_leader_epoch", "CommittedLeaderEpoch", "int32", range(2, 7), ignorable=True),
+        Field("committed_metadata", "CommittedMetadata", "string", range(0, 7), nullable=range(0, 7)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -89,18 +91,21 @@ def new_TxnOffsetCommitRequestPartition(
 class TxnOffsetCommitRequestTopic(Struct):
     """Offsets for the partitions of one topic."""
 
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(3, 6)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(3, 7)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("name", "Name", "string", range(0, 6)),
-        Field("partitions", "Partitions", "[]TxnOffsetCommitRequestPartition", range(0, 6)),
+        Field("name", "Name", "string", range(0, 6), ignorable=True),
+        Field("topic_id", "TopicId", "uuid", range(6, 7), ignorable=True),
+        Field("partitions", "Partitions", "[]TxnOffsetCommitRequestPartition", range(0, 7)),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = ("name", "partitions", "unknown_tags")
+    SLOTS: ClassVar[tuple[str, ...]] = ("name", "topic_id", "partitions", "unknown_tags")
     __slots__ = SLOTS
 
     name: str
-    """Name of the consumed topic."""
+    """Name of the consumed topic. Versions 0-5."""
+    topic_id: Uuid
+    """Id of the topic, in place of its name. Versions 6+."""
     partitions: list[TxnOffsetCommitRequestPartition]
     """One position for each partition."""
     unknown_tags: FieldTags
@@ -110,41 +115,49 @@ class TxnOffsetCommitRequestTopic(Struct):
         self,
         *,
         name: str = "",
+        topic_id: Uuid = ZERO_UUID,
         partitions: list[TxnOffsetCommitRequestPartition] | None = None,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.name = name
+        self.topic_id = topic_id
         self.partitions = [] if partitions is None else partitions
         self.unknown_tags = unknown_tags
 
 
 def new_TxnOffsetCommitRequestTopic(
-    name: str, partitions: list[TxnOffsetCommitRequestPartition]
+    name: str, topic_id: Uuid, partitions: list[TxnOffsetCommitRequestPartition]
 ) -> TxnOffsetCommitRequestTopic:
-    return TxnOffsetCommitRequestTopic(name=name, partitions=partitions)
+    return TxnOffsetCommitRequestTopic(name=name, topic_id=topic_id, partitions=partitions)
 
 
 @mypyc_attr(acyclic=True)
 class TxnOffsetCommitRequest(Message):
     """Sent by a producer to the group coordinator to store offsets that take effect once the transaction commits.
 
-    Versions 0-5, flexible 3+.
+    Versions 0-6, flexible 3+.
     """
 
     API_KEY: ClassVar[int | None] = 28
-    VALID_VERSIONS: ClassVar[range] = range(0, 6)
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(3, 6)
+    VALID_VERSIONS: ClassVar[range] = range(0, 7)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(3, 7)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("transactional_id", "TransactionalId", "string", range(0, 6)),
-        Field("group_id", "GroupId", "string", range(0, 6)),
-        Field("producer_id", "ProducerId", "int64", range(0, 6)),
-        Field("producer_epoch", "ProducerEpoch", "int16", range(0, 6)),
-        Field("generation_id", "GenerationId", "int32", range(3, 6)),
-        Field("member_id", "MemberId", "string", range(3, 6)),
-        Field("group_instance_id", "GroupInstanceId", "string", range(3, 6), nullable=range(3, 6)),
-        Field("topics", "Topics", "[]TxnOffsetCommitRequestTopic", range(0, 6)),
+        Field("transactional_id", "TransactionalId", "string", range(0, 7)),
+        Field("group_id", "GroupId", "string", range(0, 7)),
+        Field("producer_id", "ProducerId", "int64", range(0, 7)),
+        Field("producer_epoch", "ProducerEpoch", "int16", range(0, 7)),
+        Field(
+            "generation_id_or_member_epoch",
+            "GenerationIdOrMemberEpoch",
+            "int32",
+            range(3, 7),
+            former_names=("generationId",),
+        ),
+        Field("member_id", "MemberId", "string", range(3, 7)),
+        Field("group_instance_id", "GroupInstanceId", "string", range(3, 7), nullable=range(3, 7)),
+        Field("topics", "Topics", "[]TxnOffsetCommitRequestTopic", range(0, 7)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -152,7 +165,7 @@ class TxnOffsetCommitRequest(Message):
         "group_id",
         "producer_id",
         "producer_epoch",
-        "generation_id",
+        "generation_id_or_member_epoch",
         "member_id",
         "group_instance_id",
         "topics",
@@ -168,7 +181,7 @@ class TxnOffsetCommitRequest(Message):
     """Producer id of the transaction."""
     producer_epoch: int
     """Epoch of the producer; an outdated one is fenced."""
-    generation_id: int
+    generation_id_or_member_epoch: int
     """Generation or member epoch of the consumer, which fences former members; -1 skips the check. Versions 3+."""
     member_id: str
     """Member id of the consumer; empty skips the check. Versions 3+."""
@@ -186,7 +199,7 @@ class TxnOffsetCommitRequest(Message):
         group_id: str = "",
         producer_id: int = 0,
         producer_epoch: int = 0,
-        generation_id: int = -1,
+        generation_id_or_member_epoch: int = -1,
         member_id: str = "",
         group_instance_id: str | None = None,
         topics: list[TxnOffsetCommitRequestTopic] | None = None,
@@ -196,7 +209,7 @@ class TxnOffsetCommitRequest(Message):
         self.group_id = group_id
         self.producer_id = producer_id
         self.producer_epoch = producer_epoch
-        self.generation_id = generation_id
+        self.generation_id_or_member_epoch = generation_id_or_member_epoch
         self.member_id = member_id
         self.group_instance_id = group_instance_id
         self.topics = [] if topics is None else topics
@@ -210,14 +223,14 @@ class TxnOffsetCommitRequest(Message):
 
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[TxnOffsetCommitRequest, i64]:
-        if 3 <= version <= 5:
+        if 3 <= version <= 6:
             return read_txn_offset_commit_request_flexible(data, pos, version)
         if 0 <= version <= 2:
             return read_txn_offset_commit_request_classic(data, pos, version)
         give_up()
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 3 <= version <= 5:
+        if 3 <= version <= 6:
             return write_txn_offset_commit_request_flexible(out, self, version)
         if 0 <= version <= 2:
             return write_txn_offset_commit_request_classic(out, self, version)
@@ -229,7 +242,7 @@ def new_TxnOffsetCommitRequest(
     group_id: str,
     producer_id: int,
     producer_epoch: int,
-    generation_id: int,
+    generation_id_or_member_epoch: int,
     member_id: str,
     group_instance_id: str | None,
     topics: list[TxnOffsetCommitRequestTopic],
@@ -239,7 +252,7 @@ def new_TxnOffsetCommitRequest(
         group_id=group_id,
         producer_id=producer_id,
         producer_epoch=producer_epoch,
-        generation_id=generation_id,
+        generation_id_or_member_epoch=generation_id_or_member_epoch,
         member_id=member_id,
         group_instance_id=group_instance_id,
         topics=topics,
@@ -250,11 +263,11 @@ def new_TxnOffsetCommitRequest(
 class TxnOffsetCommitResponsePartition(Struct):
     """Outcome for one partition."""
 
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(3, 6)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(3, 7)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("partition_index", "PartitionIndex", "int32", range(0, 6)),
-        Field("error_code", "ErrorCode", "int16", range(0, 6)),
+        Field("partition_index", "PartitionIndex", "int32", range(0, 7)),
+        Field("error_code", "ErrorCode", "int16", range(0, 7)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("partition_index", "error_code", "unknown_tags")
@@ -287,18 +300,21 @@ def new_TxnOffsetCommitResponsePartition(partition_index: int, error_code: int) 
 class TxnOffsetCommitResponseTopic(Struct):
     """Outcomes for the partitions of one topic."""
 
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(3, 6)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(3, 7)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("name", "Name", "string", range(0, 6)),
-        Field("partitions", "Partitions", "[]TxnOffsetCommitResponsePartition", range(0, 6)),
+        Field("name", "Name", "string", range(0, 6), ignorable=True),
+        Field("topic_id", "TopicId", "uuid", range(6, 7), ignorable=True),
+        Field("partitions", "Partitions", "[]TxnOffsetCommitResponsePartition", range(0, 7)),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = ("name", "partitions", "unknown_tags")
+    SLOTS: ClassVar[tuple[str, ...]] = ("name", "topic_id", "partitions", "unknown_tags")
     __slots__ = SLOTS
 
     name: str
-    """Name of the topic that the partitions belong to."""
+    """Name of the topic that the partitions belong to. Versions 0-5."""
+    topic_id: Uuid
+    """Id of the topic, in place of its name. Versions 6+."""
     partitions: list[TxnOffsetCommitResponsePartition]
     """One outcome for each partition."""
     unknown_tags: FieldTags
@@ -308,35 +324,37 @@ class TxnOffsetCommitResponseTopic(Struct):
         self,
         *,
         name: str = "",
+        topic_id: Uuid = ZERO_UUID,
         partitions: list[TxnOffsetCommitResponsePartition] | None = None,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.name = name
+        self.topic_id = topic_id
         self.partitions = [] if partitions is None else partitions
         self.unknown_tags = unknown_tags
 
 
 def new_TxnOffsetCommitResponseTopic(
-    name: str, partitions: list[TxnOffsetCommitResponsePartition]
+    name: str, topic_id: Uuid, partitions: list[TxnOffsetCommitResponsePartition]
 ) -> TxnOffsetCommitResponseTopic:
-    return TxnOffsetCommitResponseTopic(name=name, partitions=partitions)
+    return TxnOffsetCommitResponseTopic(name=name, topic_id=topic_id, partitions=partitions)
 
 
 @mypyc_attr(acyclic=True)
 class TxnOffsetCommitResponse(Message):
     """Reports, for each partition, whether the offset is stored pending the end of the transaction.
 
-    Versions 0-5, flexible 3+.
+    Versions 0-6, flexible 3+.
     """
 
     API_KEY: ClassVar[int | None] = 28
-    VALID_VERSIONS: ClassVar[range] = range(0, 6)
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(3, 6)
+    VALID_VERSIONS: ClassVar[range] = range(0, 7)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(3, 7)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 6)),
-        Field("topics", "Topics", "[]TxnOffsetCommitResponseTopic", range(0, 6)),
+        Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 7)),
+        Field("topics", "Topics", "[]TxnOffsetCommitResponseTopic", range(0, 7)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "topics", "unknown_tags")
@@ -368,14 +386,14 @@ class TxnOffsetCommitResponse(Message):
 
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[TxnOffsetCommitResponse, i64]:
-        if 3 <= version <= 5:
+        if 3 <= version <= 6:
             return read_txn_offset_commit_response_flexible(data, pos, version)
         if 0 <= version <= 2:
             return read_txn_offset_commit_response_classic(data, pos, version)
         give_up()
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 3 <= version <= 5:
+        if 3 <= version <= 6:
             return write_txn_offset_commit_response_flexible(out, self, version)
         if 0 <= version <= 2:
             return write_txn_offset_commit_response_classic(out, self, version)
@@ -416,7 +434,7 @@ def read_txn_offset_commit_request_classic(data: bytes, pos: i64, version: i64) 
     pos = end
     producer_id = read_i64_be(data, pos)
     producer_epoch = read_i16_be(data, pos + 8)
-    generation_id = -1
+    generation_id_or_member_epoch = -1
     member_id = ""
     group_instance_id = None
     n = read_i32_be(data, pos + 10)
@@ -434,6 +452,7 @@ def read_txn_offset_commit_request_classic(data: bytes, pos: i64, version: i64) 
         end = pos + n
         name = data[pos:end].decode()
         pos = end
+        topic_id = ZERO_UUID
         n = read_i32_be(data, pos)
         pos += 4
         if n < 0:
@@ -462,10 +481,17 @@ def read_txn_offset_commit_request_classic(data: bytes, pos: i64, version: i64) 
                 partition_index, committed_offset, committed_leader_epoch, committed_metadata
             )
             partitions.append(partitions_item)
-        topics_item = new_TxnOffsetCommitRequestTopic(name, partitions)
+        topics_item = new_TxnOffsetCommitRequestTopic(name, topic_id, partitions)
         topics.append(topics_item)
     message = new_TxnOffsetCommitRequest(
-        transactional_id, group_id, producer_id, producer_epoch, generation_id, member_id, group_instance_id, topics
+        transactional_id,
+        group_id,
+        producer_id,
+        producer_epoch,
+        generation_id_or_member_epoch,
+        member_id,
+        group_instance_id,
+        topics,
     )
     return message, pos
 
@@ -480,7 +506,7 @@ def write_txn_offset_commit_request_classic(out: BytesWriter, message: TxnOffset
     out.write(raw)
     write_i64_be(out, message.producer_id)
     write_i16_be(out, message.producer_epoch)
-    if message.generation_id != -1:
+    if message.generation_id_or_member_epoch != -1:
         give_up()
     if message.member_id != "":
         give_up()
@@ -519,7 +545,7 @@ def write_txn_offset_commit_request_classic(out: BytesWriter, message: TxnOffset
 def read_txn_offset_commit_request_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[TxnOffsetCommitRequest, i64]:
-    """Versions 3-5."""
+    """Versions 3-6."""
     n: int
     end: i64
     transactional_id: str
@@ -550,7 +576,7 @@ def read_txn_offset_commit_request_flexible(
     pos = end
     producer_id = read_i64_be(data, pos)
     producer_epoch = read_i16_be(data, pos + 8)
-    generation_id = read_i32_be(data, pos + 10)
+    generation_id_or_member_epoch = read_i32_be(data, pos + 10)
     n = data[pos + 14] - 1
     pos += 15
     if n < 0:
@@ -580,15 +606,21 @@ def read_txn_offset_commit_request_flexible(
     topics_count = n
     for _ in range(topics_count):
         # topics[]
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        name = data[pos:end].decode()
-        pos = end
+        if version <= 5:
+            n = data[pos] - 1
+            pos += 1
+            if n < 0:
+                give_up()
+            if n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            name = data[pos:end].decode()
+            pos = end
+            topic_id = ZERO_UUID
+        else:
+            name = ""
+            topic_id = Uuid(data[pos : pos + 16])
+            pos += 16
         n = data[pos] - 1
         pos += 1
         if n < 0:
@@ -620,14 +652,21 @@ def read_txn_offset_commit_request_flexible(
             else:
                 pos += 1
             partitions.append(partitions_item)
-        topics_item = new_TxnOffsetCommitRequestTopic(name, partitions)
+        topics_item = new_TxnOffsetCommitRequestTopic(name, topic_id, partitions)
         if data[pos]:
             topics_item.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
         topics.append(topics_item)
     message = new_TxnOffsetCommitRequest(
-        transactional_id, group_id, producer_id, producer_epoch, generation_id, member_id, group_instance_id, topics
+        transactional_id,
+        group_id,
+        producer_id,
+        producer_epoch,
+        generation_id_or_member_epoch,
+        member_id,
+        group_instance_id,
+        topics,
     )
     if data[pos]:
         message.unknown_tags, pos = read_tags(data, pos)
@@ -637,7 +676,7 @@ def read_txn_offset_commit_request_flexible(
 
 
 def write_txn_offset_commit_request_flexible(out: BytesWriter, message: TxnOffsetCommitRequest, version: i64) -> None:
-    """Versions 3-5."""
+    """Versions 3-6."""
     raw = message.transactional_id.encode()
     n = len(raw)
     if n < 127:
@@ -654,7 +693,7 @@ def write_txn_offset_commit_request_flexible(out: BytesWriter, message: TxnOffse
     out.write(raw)
     write_i64_be(out, message.producer_id)
     write_i16_be(out, message.producer_epoch)
-    write_i32_be(out, message.generation_id)
+    write_i32_be(out, message.generation_id_or_member_epoch)
     raw = message.member_id.encode()
     n = len(raw)
     if n < 127:
@@ -681,13 +720,16 @@ def write_txn_offset_commit_request_flexible(out: BytesWriter, message: TxnOffse
         write_uvarint(out, n + 1)
     for topics_item in topics:
         # topics[]
-        raw = topics_item.name.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
+        if version <= 5:
+            raw = topics_item.name.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
         else:
-            write_string_length(out, n)
-        out.write(raw)
+            write_uuid(out, topics_item.topic_id)
         partitions = topics_item.partitions
         n = len(partitions)
         if n < 127:
@@ -749,6 +791,7 @@ def read_txn_offset_commit_response_classic(
         end = pos + n
         name = data[pos:end].decode()
         pos = end
+        topic_id = ZERO_UUID
         n = read_i32_be(data, pos)
         pos += 4
         if n < 0:
@@ -762,7 +805,7 @@ def read_txn_offset_commit_response_classic(
             partitions_item = new_TxnOffsetCommitResponsePartition(partition_index, error_code)
             pos += 6
             partitions.append(partitions_item)
-        topics_item = new_TxnOffsetCommitResponseTopic(name, partitions)
+        topics_item = new_TxnOffsetCommitResponseTopic(name, topic_id, partitions)
         topics.append(topics_item)
     message = new_TxnOffsetCommitResponse(throttle_time_ms, topics)
     return message, pos
@@ -797,7 +840,7 @@ def write_txn_offset_commit_response_classic(
 def read_txn_offset_commit_response_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[TxnOffsetCommitResponse, i64]:
-    """Versions 3-5."""
+    """Versions 3-6."""
     n: int
     end: i64
     topics: list[TxnOffsetCommitResponseTopic]
@@ -814,15 +857,21 @@ def read_txn_offset_commit_response_flexible(
     topics_count = n
     for _ in range(topics_count):
         # topics[]
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        name = data[pos:end].decode()
-        pos = end
+        if version <= 5:
+            n = data[pos] - 1
+            pos += 1
+            if n < 0:
+                give_up()
+            if n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            name = data[pos:end].decode()
+            pos = end
+            topic_id = ZERO_UUID
+        else:
+            name = ""
+            topic_id = Uuid(data[pos : pos + 16])
+            pos += 16
         n = data[pos] - 1
         pos += 1
         if n < 0:
@@ -842,7 +891,7 @@ def read_txn_offset_commit_response_flexible(
             else:
                 pos += 7
             partitions.append(partitions_item)
-        topics_item = new_TxnOffsetCommitResponseTopic(name, partitions)
+        topics_item = new_TxnOffsetCommitResponseTopic(name, topic_id, partitions)
         if data[pos]:
             topics_item.unknown_tags, pos = read_tags(data, pos)
         else:
@@ -859,7 +908,7 @@ def read_txn_offset_commit_response_flexible(
 def write_txn_offset_commit_response_flexible(
     out: BytesWriter, message: TxnOffsetCommitResponse, version: i64
 ) -> None:
-    """Versions 3-5."""
+    """Versions 3-6."""
     write_i32_be(out, message.throttle_time_ms)
     topics = message.topics
     n = len(topics)
@@ -869,13 +918,16 @@ def write_txn_offset_commit_response_flexible(
         write_uvarint(out, n + 1)
     for topics_item in topics:
         # topics[]
-        raw = topics_item.name.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
+        if version <= 5:
+            raw = topics_item.name.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
         else:
-            write_string_length(out, n)
-        out.write(raw)
+            write_uuid(out, topics_item.topic_id)
         partitions = topics_item.partitions
         n = len(partitions)
         if n < 127:

@@ -32,13 +32,13 @@ if TYPE_CHECKING:
 class StateBatch(Struct):
     """A run of consecutive offsets that changed to the same delivery state and count."""
 
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("first_offset", "FirstOffset", "int64", range(0, 1)),
-        Field("last_offset", "LastOffset", "int64", range(0, 1)),
-        Field("delivery_state", "DeliveryState", "int8", range(0, 1)),
-        Field("delivery_count", "DeliveryCount", "int16", range(0, 1)),
+        Field("first_offset", "FirstOffset", "int64", range(0, 2)),
+        Field("last_offset", "LastOffset", "int64", range(0, 2)),
+        Field("delivery_state", "DeliveryState", "int8", range(0, 2)),
+        Field("delivery_count", "DeliveryCount", "int16", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -90,14 +90,15 @@ def new_StateBatch(first_offset: int, last_offset: int, delivery_state: int, del
 class PartitionData(Struct):
     """New state of one share-partition with the epochs that guard the write."""
 
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("partition", "Partition", "int32", range(0, 1)),
-        Field("state_epoch", "StateEpoch", "int32", range(0, 1)),
-        Field("leader_epoch", "LeaderEpoch", "int32", range(0, 1)),
-        Field("start_offset", "StartOffset", "int64", range(0, 1)),
-        Field("state_batches", "StateBatches", "[]StateBatch", range(0, 1)),
+        Field("partition", "Partition", "int32", range(0, 2)),
+        Field("state_epoch", "StateEpoch", "int32", range(0, 2)),
+        Field("leader_epoch", "LeaderEpoch", "int32", range(0, 2)),
+        Field("start_offset", "StartOffset", "int64", range(0, 2)),
+        Field("delivery_complete_count", "DeliveryCompleteCount", "int32", range(1, 2), ignorable=True),
+        Field("state_batches", "StateBatches", "[]StateBatch", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -105,6 +106,7 @@ class PartitionData(Struct):
         "state_epoch",
         "leader_epoch",
         "start_offset",
+        "delivery_complete_count",
         "state_batches",
         "unknown_tags",
     )
@@ -118,6 +120,10 @@ class PartitionData(Struct):
     """Leader epoch of the sender, which fences former leaders that still write."""
     start_offset: int
     """New share-partition start offset; -1 keeps the stored one."""
+    delivery_complete_count: int
+    """How many offsets from the start offset on are finished, in whatever order; with it the lag is known without
+    reading the states; -1 if unknown. Versions 1+.
+    """
     state_batches: list[StateBatch]
     """Changed runs only; the coordinator merges them into the stored state."""
     unknown_tags: FieldTags
@@ -130,6 +136,7 @@ class PartitionData(Struct):
         state_epoch: int = 0,
         leader_epoch: int = 0,
         start_offset: int = 0,
+        delivery_complete_count: int = -1,
         state_batches: list[StateBatch] | None = None,
         unknown_tags: FieldTags = (),
     ) -> None:
@@ -137,18 +144,25 @@ class PartitionData(Struct):
         self.state_epoch = state_epoch
         self.leader_epoch = leader_epoch
         self.start_offset = start_offset
+        self.delivery_complete_count = delivery_complete_count
         self.state_batches = [] if state_batches is None else state_batches
         self.unknown_tags = unknown_tags
 
 
 def new_PartitionData(
-    partition: int, state_epoch: int, leader_epoch: int, start_offset: int, state_batches: list[StateBatch]
+    partition: int,
+    state_epoch: int,
+    leader_epoch: int,
+    start_offset: int,
+    delivery_complete_count: int,
+    state_batches: list[StateBatch],
 ) -> PartitionData:
     return PartitionData(
         partition=partition,
         state_epoch=state_epoch,
         leader_epoch=leader_epoch,
         start_offset=start_offset,
+        delivery_complete_count=delivery_complete_count,
         state_batches=state_batches,
     )
 
@@ -157,11 +171,11 @@ def new_PartitionData(
 class WriteStateData(Struct):
     """One topic whose share-partitions have changes to store."""
 
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("topic_id", "TopicId", "uuid", range(0, 1)),
-        Field("partitions", "Partitions", "[]PartitionData", range(0, 1)),
+        Field("topic_id", "TopicId", "uuid", range(0, 2)),
+        Field("partitions", "Partitions", "[]PartitionData", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("topic_id", "partitions", "unknown_tags")
@@ -194,17 +208,17 @@ def new_WriteStateData(topic_id: Uuid, partitions: list[PartitionData]) -> Write
 class WriteShareGroupStateRequest(Message):
     """Sent by a share-partition leader to the share coordinator to store changed delivery states.
 
-    Versions 0, flexible 0+.
+    Versions 0-1, flexible 0+.
     """
 
     API_KEY: ClassVar[int | None] = 85
-    VALID_VERSIONS: ClassVar[range] = range(0, 1)
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+    VALID_VERSIONS: ClassVar[range] = range(0, 2)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("group_id", "GroupId", "string", range(0, 1)),
-        Field("topics", "Topics", "[]WriteStateData", range(0, 1)),
+        Field("group_id", "GroupId", "string", range(0, 2)),
+        Field("topics", "Topics", "[]WriteStateData", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "topics", "unknown_tags")
@@ -234,12 +248,12 @@ class WriteShareGroupStateRequest(Message):
 
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[WriteShareGroupStateRequest, i64]:
-        if 0 <= version <= 0:
+        if 0 <= version <= 1:
             return read_write_share_group_state_request_flexible(data, pos, version)
         give_up()
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
+        if 0 <= version <= 1:
             return write_write_share_group_state_request_flexible(out, self, version)
         give_up()
 
@@ -252,12 +266,12 @@ def new_WriteShareGroupStateRequest(group_id: str, topics: list[WriteStateData])
 class PartitionResult(Struct):
     """Outcome for one share-partition."""
 
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("partition", "Partition", "int32", range(0, 1)),
-        Field("error_code", "ErrorCode", "int16", range(0, 1)),
-        Field("error_message", "ErrorMessage", "string", range(0, 1), nullable=range(0, 1)),
+        Field("partition", "Partition", "int32", range(0, 2)),
+        Field("error_code", "ErrorCode", "int16", range(0, 2)),
+        Field("error_message", "ErrorMessage", "string", range(0, 2), nullable=range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("partition", "error_code", "error_message", "unknown_tags")
@@ -294,11 +308,11 @@ def new_PartitionResult(partition: int, error_code: int, error_message: str | No
 class WriteStateResult(Struct):
     """Outcomes for one topic."""
 
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("topic_id", "TopicId", "uuid", range(0, 1)),
-        Field("partitions", "Partitions", "[]PartitionResult", range(0, 1)),
+        Field("topic_id", "TopicId", "uuid", range(0, 2)),
+        Field("partitions", "Partitions", "[]PartitionResult", range(0, 2)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("topic_id", "partitions", "unknown_tags")
@@ -331,15 +345,15 @@ def new_WriteStateResult(topic_id: Uuid, partitions: list[PartitionResult]) -> W
 class WriteShareGroupStateResponse(Message):
     """Reports which writes were stored.
 
-    Versions 0, flexible 0+.
+    Versions 0-1, flexible 0+.
     """
 
     API_KEY: ClassVar[int | None] = 85
-    VALID_VERSIONS: ClassVar[range] = range(0, 1)
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+    VALID_VERSIONS: ClassVar[range] = range(0, 2)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (Field("results", "Results", "[]WriteStateResult", range(0, 1)),)
+    FIELDS: ClassVar[tuple[Field, ...]] = (Field("results", "Results", "[]WriteStateResult", range(0, 2)),)
 
     SLOTS: ClassVar[tuple[str, ...]] = ("results", "unknown_tags")
     __slots__ = SLOTS
@@ -364,12 +378,12 @@ class WriteShareGroupStateResponse(Message):
 
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[WriteShareGroupStateResponse, i64]:
-        if 0 <= version <= 0:
+        if 0 <= version <= 1:
             return read_write_share_group_state_response_flexible(data, pos, version)
         give_up()
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
+        if 0 <= version <= 1:
             return write_write_share_group_state_response_flexible(out, self, version)
         give_up()
 
@@ -381,7 +395,7 @@ def new_WriteShareGroupStateResponse(results: list[WriteStateResult]) -> WriteSh
 def read_write_share_group_state_request_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[WriteShareGroupStateRequest, i64]:
-    """Version 0."""
+    """Versions 0-1."""
     n: int
     end: i64
     group_id: str
@@ -422,8 +436,14 @@ def read_write_share_group_state_request_flexible(
             state_epoch = read_i32_be(data, pos + 4)
             leader_epoch = read_i32_be(data, pos + 8)
             start_offset = read_i64_be(data, pos + 12)
-            n = data[pos + 20] - 1
-            pos += 21
+            pos += 20
+            if version >= 1:
+                delivery_complete_count = read_i32_be(data, pos)
+                pos += 4
+            else:
+                delivery_complete_count = -1
+            n = data[pos] - 1
+            pos += 1
             if n < 0:
                 give_up()
             if n > 126:
@@ -443,7 +463,9 @@ def read_write_share_group_state_request_flexible(
                 else:
                     pos += 20
                 state_batches.append(state_batches_item)
-            partitions_item = new_PartitionData(partition, state_epoch, leader_epoch, start_offset, state_batches)
+            partitions_item = new_PartitionData(
+                partition, state_epoch, leader_epoch, start_offset, delivery_complete_count, state_batches
+            )
             if data[pos]:
                 partitions_item.unknown_tags, pos = read_tags(data, pos)
             else:
@@ -466,7 +488,7 @@ def read_write_share_group_state_request_flexible(
 def write_write_share_group_state_request_flexible(
     out: BytesWriter, message: WriteShareGroupStateRequest, version: i64
 ) -> None:
-    """Version 0."""
+    """Versions 0-1."""
     raw = message.group_id.encode()
     n = len(raw)
     if n < 127:
@@ -495,6 +517,8 @@ def write_write_share_group_state_request_flexible(
             write_i32_be(out, partitions_item.state_epoch)
             write_i32_be(out, partitions_item.leader_epoch)
             write_i64_be(out, partitions_item.start_offset)
+            if version >= 1:
+                write_i32_be(out, partitions_item.delivery_complete_count)
             state_batches = partitions_item.state_batches
             n = len(state_batches)
             if n < 127:
@@ -528,7 +552,7 @@ def write_write_share_group_state_request_flexible(
 def read_write_share_group_state_response_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[WriteShareGroupStateResponse, i64]:
-    """Version 0."""
+    """Versions 0-1."""
     n: int
     end: i64
     results: list[WriteStateResult]
@@ -590,7 +614,7 @@ def read_write_share_group_state_response_flexible(
 def write_write_share_group_state_response_flexible(
     out: BytesWriter, message: WriteShareGroupStateResponse, version: i64
 ) -> None:
-    """Version 0."""
+    """Versions 0-1."""
     results = message.results
     n = len(results)
     if n < 127:

@@ -16,6 +16,7 @@ from kwire.wire import (
     read_length,
     read_string_length,
     read_tags,
+    write_i8,
     write_string_length,
     write_tags,
     write_uvarint,
@@ -30,11 +31,11 @@ if TYPE_CHECKING:
 class WritableTxnMarkerTopic(Struct):
     """Partitions of one topic to write the marker to."""
 
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(1, 2)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(1, 3)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("name", "Name", "string", range(0, 2)),
-        Field("partition_indexes", "PartitionIndexes", "[]int32", range(0, 2)),
+        Field("name", "Name", "string", range(0, 3)),
+        Field("partition_indexes", "PartitionIndexes", "[]int32", range(0, 3)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("name", "partition_indexes", "unknown_tags")
@@ -67,14 +68,15 @@ def new_WritableTxnMarkerTopic(name: str, partition_indexes: list[int]) -> Writa
 class WritableTxnMarker(Struct):
     """Marker of one transaction with its partitions."""
 
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(1, 2)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(1, 3)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("producer_id", "ProducerId", "int64", range(0, 2)),
-        Field("producer_epoch", "ProducerEpoch", "int16", range(0, 2)),
-        Field("transaction_result", "TransactionResult", "bool", range(0, 2)),
-        Field("topics", "Topics", "[]WritableTxnMarkerTopic", range(0, 2)),
-        Field("coordinator_epoch", "CoordinatorEpoch", "int32", range(0, 2)),
+        Field("producer_id", "ProducerId", "int64", range(0, 3)),
+        Field("producer_epoch", "ProducerEpoch", "int16", range(0, 3)),
+        Field("transaction_result", "TransactionResult", "bool", range(0, 3)),
+        Field("topics", "Topics", "[]WritableTxnMarkerTopic", range(0, 3)),
+        Field("coordinator_epoch", "CoordinatorEpoch", "int32", range(0, 3)),
+        Field("transaction_version", "TransactionVersion", "int8", range(2, 3), ignorable=True),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -83,6 +85,7 @@ class WritableTxnMarker(Struct):
         "transaction_result",
         "topics",
         "coordinator_epoch",
+        "transaction_version",
         "unknown_tags",
     )
     __slots__ = SLOTS
@@ -97,6 +100,10 @@ class WritableTxnMarker(Struct):
     """Partitions to write the marker to, grouped by topic."""
     coordinator_epoch: int
     """Leader epoch of the coordinator's __transaction_state partition, with which a former coordinator is refused."""
+    transaction_version: int
+    """Protocol of the transaction: 0 or 1 keep the producer epoch, 2 raises it with every transaction (KIP-890).
+    Versions 2+.
+    """
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -108,6 +115,7 @@ class WritableTxnMarker(Struct):
         transaction_result: bool = False,
         topics: list[WritableTxnMarkerTopic] | None = None,
         coordinator_epoch: int = 0,
+        transaction_version: int = 0,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.producer_id = producer_id
@@ -115,6 +123,7 @@ class WritableTxnMarker(Struct):
         self.transaction_result = transaction_result
         self.topics = [] if topics is None else topics
         self.coordinator_epoch = coordinator_epoch
+        self.transaction_version = transaction_version
         self.unknown_tags = unknown_tags
 
 
@@ -124,6 +133,7 @@ def new_WritableTxnMarker(
     transaction_result: bool,
     topics: list[WritableTxnMarkerTopic],
     coordinator_epoch: int,
+    transaction_version: int,
 ) -> WritableTxnMarker:
     return WritableTxnMarker(
         producer_id=producer_id,
@@ -131,6 +141,7 @@ def new_WritableTxnMarker(
         transaction_result=transaction_result,
         topics=topics,
         coordinator_epoch=coordinator_epoch,
+        transaction_version=transaction_version,
     )
 
 
@@ -138,15 +149,15 @@ def new_WritableTxnMarker(
 class WriteTxnMarkersRequest(Message):
     """Sent by the transaction coordinator to partition leaders to append commit or abort markers.
 
-    Versions 0-1, flexible 1+.
+    Versions 0-2, flexible 1+.
     """
 
     API_KEY: ClassVar[int | None] = 27
-    VALID_VERSIONS: ClassVar[range] = range(0, 2)
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(1, 2)
+    VALID_VERSIONS: ClassVar[range] = range(0, 3)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(1, 3)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (Field("markers", "Markers", "[]WritableTxnMarker", range(0, 2)),)
+    FIELDS: ClassVar[tuple[Field, ...]] = (Field("markers", "Markers", "[]WritableTxnMarker", range(0, 3)),)
 
     SLOTS: ClassVar[tuple[str, ...]] = ("markers", "unknown_tags")
     __slots__ = SLOTS
@@ -173,14 +184,14 @@ class WriteTxnMarkersRequest(Message):
 
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[WriteTxnMarkersRequest, i64]:
-        if 1 <= version <= 1:
+        if 1 <= version <= 2:
             return read_write_txn_markers_request_flexible(data, pos, version)
         if 0 <= version <= 0:
             return read_write_txn_markers_request_classic(data, pos, version)
         give_up()
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 1 <= version <= 1:
+        if 1 <= version <= 2:
             return write_write_txn_markers_request_flexible(out, self, version)
         if 0 <= version <= 0:
             return write_write_txn_markers_request_classic(out, self, version)
@@ -195,11 +206,11 @@ def new_WriteTxnMarkersRequest(markers: list[WritableTxnMarker]) -> WriteTxnMark
 class WritableTxnMarkerPartitionResult(Struct):
     """Outcome for one partition."""
 
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(1, 2)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(1, 3)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("partition_index", "PartitionIndex", "int32", range(0, 2)),
-        Field("error_code", "ErrorCode", "int16", range(0, 2)),
+        Field("partition_index", "PartitionIndex", "int32", range(0, 3)),
+        Field("error_code", "ErrorCode", "int16", range(0, 3)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("partition_index", "error_code", "unknown_tags")
@@ -234,11 +245,11 @@ def new_WritableTxnMarkerPartitionResult(partition_index: int, error_code: int) 
 class WritableTxnMarkerTopicResult(Struct):
     """Outcomes for the partitions of one topic."""
 
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(1, 2)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(1, 3)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("name", "Name", "string", range(0, 2)),
-        Field("partitions", "Partitions", "[]WritableTxnMarkerPartitionResult", range(0, 2)),
+        Field("name", "Name", "string", range(0, 3)),
+        Field("partitions", "Partitions", "[]WritableTxnMarkerPartitionResult", range(0, 3)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("name", "partitions", "unknown_tags")
@@ -273,11 +284,11 @@ def new_WritableTxnMarkerTopicResult(
 class WritableTxnMarkerResult(Struct):
     """Outcome for one marker."""
 
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(1, 2)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(1, 3)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("producer_id", "ProducerId", "int64", range(0, 2)),
-        Field("topics", "Topics", "[]WritableTxnMarkerTopicResult", range(0, 2)),
+        Field("producer_id", "ProducerId", "int64", range(0, 3)),
+        Field("topics", "Topics", "[]WritableTxnMarkerTopicResult", range(0, 3)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("producer_id", "topics", "unknown_tags")
@@ -312,15 +323,15 @@ def new_WritableTxnMarkerResult(
 class WriteTxnMarkersResponse(Message):
     """Reports which markers were written.
 
-    Versions 0-1, flexible 1+.
+    Versions 0-2, flexible 1+.
     """
 
     API_KEY: ClassVar[int | None] = 27
-    VALID_VERSIONS: ClassVar[range] = range(0, 2)
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(1, 2)
+    VALID_VERSIONS: ClassVar[range] = range(0, 3)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(1, 3)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (Field("markers", "Markers", "[]WritableTxnMarkerResult", range(0, 2)),)
+    FIELDS: ClassVar[tuple[Field, ...]] = (Field("markers", "Markers", "[]WritableTxnMarkerResult", range(0, 3)),)
 
     SLOTS: ClassVar[tuple[str, ...]] = ("markers", "unknown_tags")
     __slots__ = SLOTS
@@ -347,14 +358,14 @@ class WriteTxnMarkersResponse(Message):
 
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[WriteTxnMarkersResponse, i64]:
-        if 1 <= version <= 1:
+        if 1 <= version <= 2:
             return read_write_txn_markers_response_flexible(data, pos, version)
         if 0 <= version <= 0:
             return read_write_txn_markers_response_classic(data, pos, version)
         give_up()
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 1 <= version <= 1:
+        if 1 <= version <= 2:
             return write_write_txn_markers_response_flexible(out, self, version)
         if 0 <= version <= 0:
             return write_write_txn_markers_response_classic(out, self, version)
@@ -411,8 +422,9 @@ def read_write_txn_markers_request_classic(data: bytes, pos: i64, version: i64) 
             topics_item = new_WritableTxnMarkerTopic(name, partition_indexes)
             topics.append(topics_item)
         coordinator_epoch = read_i32_be(data, pos)
+        transaction_version = 0
         markers_item = new_WritableTxnMarker(
-            producer_id, producer_epoch, transaction_result, topics, coordinator_epoch
+            producer_id, producer_epoch, transaction_result, topics, coordinator_epoch, transaction_version
         )
         pos += 4
         markers.append(markers_item)
@@ -452,7 +464,7 @@ def write_write_txn_markers_request_classic(out: BytesWriter, message: WriteTxnM
 def read_write_txn_markers_request_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[WriteTxnMarkersRequest, i64]:
-    """Version 1."""
+    """Versions 1-2."""
     n: int
     end: i64
     markers: list[WritableTxnMarker]
@@ -509,14 +521,19 @@ def read_write_txn_markers_request_flexible(
                 pos += 1
             topics.append(topics_item)
         coordinator_epoch = read_i32_be(data, pos)
+        pos += 4
+        if version >= 2:
+            transaction_version = (data[pos] ^ 128) - 128
+            pos += 1
+        else:
+            transaction_version = 0
         markers_item = new_WritableTxnMarker(
-            producer_id, producer_epoch, transaction_result, topics, coordinator_epoch
+            producer_id, producer_epoch, transaction_result, topics, coordinator_epoch, transaction_version
         )
-        if data[pos + 4]:
-            pos += 4
+        if data[pos]:
             markers_item.unknown_tags, pos = read_tags(data, pos)
         else:
-            pos += 5
+            pos += 1
         markers.append(markers_item)
     message = new_WriteTxnMarkersRequest(markers)
     if data[pos]:
@@ -527,7 +544,7 @@ def read_write_txn_markers_request_flexible(
 
 
 def write_write_txn_markers_request_flexible(out: BytesWriter, message: WriteTxnMarkersRequest, version: i64) -> None:
-    """Version 1."""
+    """Versions 1-2."""
     markers = message.markers
     n = len(markers)
     if n < 127:
@@ -567,6 +584,8 @@ def write_write_txn_markers_request_flexible(out: BytesWriter, message: WriteTxn
             else:
                 out.append(0)
         write_i32_be(out, markers_item.coordinator_epoch)
+        if version >= 2:
+            write_i8(out, markers_item.transaction_version)
         if markers_item.unknown_tags:
             write_tags(out, [], markers_item.unknown_tags)
         else:
@@ -667,7 +686,7 @@ def write_write_txn_markers_response_classic(
 def read_write_txn_markers_response_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[WriteTxnMarkersResponse, i64]:
-    """Version 1."""
+    """Versions 1-2."""
     n: int
     end: i64
     markers: list[WritableTxnMarkerResult]
@@ -746,7 +765,7 @@ def read_write_txn_markers_response_flexible(
 def write_write_txn_markers_response_flexible(
     out: BytesWriter, message: WriteTxnMarkersResponse, version: i64
 ) -> None:
-    """Version 1."""
+    """Versions 1-2."""
     markers = message.markers
     n = len(markers)
     if n < 127:

@@ -7,11 +7,22 @@ from __future__ import annotations
 
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, write_i32_be
 
-from kwire.message import FieldTags, Message, Struct
+from kwire.message import FieldTags, Message, Struct, UNSET
 from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
-from kwire.wire import give_up, read_i32s, read_length, read_tags, write_i8, write_tags, write_uuid, write_uvarint
+from kwire.wire import (
+    give_up,
+    read_i32s,
+    read_length,
+    read_tag,
+    read_tags,
+    read_uvarint,
+    write_i8,
+    write_tags,
+    write_uuid,
+    write_uvarint,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -87,15 +98,28 @@ class TopicPartitions(Struct):
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("topic_id", "TopicId", "uuid", range(0, 1)),
         Field("partitions", "Partitions", "[]int32", range(0, 1)),
+        Field(
+            "assignment_epochs",
+            "AssignmentEpochs",
+            "[]int32",
+            range(0, 1),
+            nullable=range(0, 1),
+            tag=0,
+            tagged=range(0, 1),
+        ),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = ("topic_id", "partitions", "unknown_tags")
+    SLOTS: ClassVar[tuple[str, ...]] = ("topic_id", "partitions", "assignment_epochs", "unknown_tags")
     __slots__ = SLOTS
 
     topic_id: Uuid
     """Id of the topic, which distinguishes it from a re-created one."""
     partitions: list[int]
     """Numbers of the partitions."""
+    assignment_epochs: list[int] | None
+    """For each of Partitions, in its order, the member epoch at which the member got it; commits with an older epoch
+    are refused.
+    """
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -104,15 +128,74 @@ class TopicPartitions(Struct):
         *,
         topic_id: Uuid = ZERO_UUID,
         partitions: list[int] | None = None,
+        assignment_epochs: list[int] | None = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.topic_id = topic_id
         self.partitions = [] if partitions is None else partitions
+        self.assignment_epochs = [] if assignment_epochs is UNSET else assignment_epochs
         self.unknown_tags = unknown_tags
 
 
 def new_TopicPartitions(topic_id: Uuid, partitions: list[int]) -> TopicPartitions:
     return TopicPartitions(topic_id=topic_id, partitions=partitions)
+
+
+def read_TopicPartitions_tags(self: TopicPartitions, data: bytes, pos: i64, version: i64) -> i64:
+    n: int
+    assignment_epochs: list[int] | None
+    unknown: list[tuple[int, bytes]] = []
+    previous: i64 = -1
+    count, pos = read_uvarint(data, pos)
+    if count < 0:
+        give_up()
+    for _ in range(count):
+        tag, size, pos = read_tag(data, pos)
+        if tag <= previous:
+            give_up()
+        previous = tag
+        tag_end = pos + size
+        if tag == 0:
+            n = data[pos] - 1
+            pos += 1
+            if n < 0:
+                assignment_epochs = None
+            else:
+                if n > 126:
+                    n, pos = read_length(data, pos)
+                if n:
+                    assignment_epochs = read_i32s(data, pos, n)
+                    pos += 4 * n
+                else:
+                    assignment_epochs = []
+            self.assignment_epochs = assignment_epochs
+            if pos != tag_end:
+                give_up()
+        else:
+            unknown.append((tag, data[pos:tag_end]))
+            pos = tag_end
+    if unknown:
+        self.unknown_tags = tuple(unknown)
+    return pos
+
+
+def write_TopicPartitions_tags(section: BytesWriter, self: TopicPartitions, version: i64) -> None:
+    known: list[tuple[int, bytes]] = []
+    if self.assignment_epochs != []:
+        out = BytesWriter()
+        assignment_epochs = self.assignment_epochs
+        if assignment_epochs is None:
+            out.append(0)
+        else:
+            n = len(assignment_epochs)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for assignment_epochs_item in assignment_epochs:
+                write_i32_be(out, assignment_epochs_item)
+        known.append((0, out.getvalue()))
+    write_tags(section, known, self.unknown_tags)
 
 
 @mypyc_attr(acyclic=True)
@@ -285,7 +368,7 @@ def read_consumer_group_current_member_assignment_value_flexible(
             assigned_partitions_partitions = []
         assigned_partitions_item = new_TopicPartitions(assigned_partitions_topic_id, assigned_partitions_partitions)
         if data[pos]:
-            assigned_partitions_item.unknown_tags, pos = read_tags(data, pos)
+            pos = read_TopicPartitions_tags(assigned_partitions_item, data, pos, version)
         else:
             pos += 1
         assigned_partitions.append(assigned_partitions_item)
@@ -315,7 +398,7 @@ def read_consumer_group_current_member_assignment_value_flexible(
             partitions_pending_revocation_topic_id, partitions_pending_revocation_partitions
         )
         if data[pos]:
-            partitions_pending_revocation_item.unknown_tags, pos = read_tags(data, pos)
+            pos = read_TopicPartitions_tags(partitions_pending_revocation_item, data, pos, version)
         else:
             pos += 1
         partitions_pending_revocation.append(partitions_pending_revocation_item)
@@ -353,10 +436,10 @@ def write_consumer_group_current_member_assignment_value_flexible(
             write_uvarint(out, n + 1)
         for assigned_partitions_partitions_item in assigned_partitions_partitions:
             write_i32_be(out, assigned_partitions_partitions_item)
-        if assigned_partitions_item.unknown_tags:
-            write_tags(out, [], assigned_partitions_item.unknown_tags)
-        else:
+        if assigned_partitions_item.assignment_epochs == [] and not assigned_partitions_item.unknown_tags:
             out.append(0)
+        else:
+            write_TopicPartitions_tags(out, assigned_partitions_item, version)
     partitions_pending_revocation = message.partitions_pending_revocation
     n = len(partitions_pending_revocation)
     if n < 127:
@@ -374,10 +457,13 @@ def write_consumer_group_current_member_assignment_value_flexible(
             write_uvarint(out, n + 1)
         for partitions_pending_revocation_partitions_item in partitions_pending_revocation_partitions:
             write_i32_be(out, partitions_pending_revocation_partitions_item)
-        if partitions_pending_revocation_item.unknown_tags:
-            write_tags(out, [], partitions_pending_revocation_item.unknown_tags)
-        else:
+        if (
+            partitions_pending_revocation_item.assignment_epochs == []
+            and not partitions_pending_revocation_item.unknown_tags
+        ):
             out.append(0)
+        else:
+            write_TopicPartitions_tags(out, partitions_pending_revocation_item, version)
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:

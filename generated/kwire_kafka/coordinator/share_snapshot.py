@@ -11,7 +11,17 @@ from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
-from kwire.wire import give_up, read_length, read_tags, write_i8, write_tags, write_uuid, write_uvarint
+from kwire.wire import (
+    give_up,
+    read_length,
+    read_tag,
+    read_tags,
+    read_uvarint,
+    write_i8,
+    write_tags,
+    write_uuid,
+    write_uvarint,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -156,6 +166,7 @@ class ShareSnapshotValue(Message):
         Field("state_epoch", "StateEpoch", "int32", range(0, 1)),
         Field("leader_epoch", "LeaderEpoch", "int32", range(0, 1)),
         Field("start_offset", "StartOffset", "int64", range(0, 1)),
+        Field("delivery_complete_count", "DeliveryCompleteCount", "int32", range(0, 1), tag=0, tagged=range(0, 1)),
         Field("create_timestamp", "CreateTimestamp", "int64", range(0, 1)),
         Field("write_timestamp", "WriteTimestamp", "int64", range(0, 1)),
         Field("state_batches", "StateBatches", "[]StateBatch", range(0, 1)),
@@ -166,6 +177,7 @@ class ShareSnapshotValue(Message):
         "state_epoch",
         "leader_epoch",
         "start_offset",
+        "delivery_complete_count",
         "create_timestamp",
         "write_timestamp",
         "state_batches",
@@ -181,6 +193,10 @@ class ShareSnapshotValue(Message):
     """Highest leader epoch that wrote; writes with a lower one are refused."""
     start_offset: int
     """Share-partition start offset, before which all records are finished; -1 if not yet known."""
+    delivery_complete_count: int
+    """How many offsets from the start offset on are finished, in whatever order; with it the lag is known without
+    reading the states; -1 if unknown.
+    """
     create_timestamp: int
     """Time at which the first snapshot was written, in milliseconds since the Unix epoch."""
     write_timestamp: int
@@ -197,6 +213,7 @@ class ShareSnapshotValue(Message):
         state_epoch: int = 0,
         leader_epoch: int = 0,
         start_offset: int = 0,
+        delivery_complete_count: int = -1,
         create_timestamp: int = 0,
         write_timestamp: int = 0,
         state_batches: list[StateBatch] | None = None,
@@ -206,6 +223,7 @@ class ShareSnapshotValue(Message):
         self.state_epoch = state_epoch
         self.leader_epoch = leader_epoch
         self.start_offset = start_offset
+        self.delivery_complete_count = delivery_complete_count
         self.create_timestamp = create_timestamp
         self.write_timestamp = write_timestamp
         self.state_batches = [] if state_batches is None else state_batches
@@ -245,6 +263,41 @@ def new_ShareSnapshotValue(
         write_timestamp=write_timestamp,
         state_batches=state_batches,
     )
+
+
+def read_ShareSnapshotValue_tags(self: ShareSnapshotValue, data: bytes, pos: i64, version: i64) -> i64:
+    unknown: list[tuple[int, bytes]] = []
+    previous: i64 = -1
+    count, pos = read_uvarint(data, pos)
+    if count < 0:
+        give_up()
+    for _ in range(count):
+        tag, size, pos = read_tag(data, pos)
+        if tag <= previous:
+            give_up()
+        previous = tag
+        tag_end = pos + size
+        if tag == 0:
+            delivery_complete_count = read_i32_be(data, pos)
+            pos += 4
+            self.delivery_complete_count = delivery_complete_count
+            if pos != tag_end:
+                give_up()
+        else:
+            unknown.append((tag, data[pos:tag_end]))
+            pos = tag_end
+    if unknown:
+        self.unknown_tags = tuple(unknown)
+    return pos
+
+
+def write_ShareSnapshotValue_tags(section: BytesWriter, self: ShareSnapshotValue, version: i64) -> None:
+    known: list[tuple[int, bytes]] = []
+    if self.delivery_complete_count != -1:
+        out = BytesWriter()
+        write_i32_be(out, self.delivery_complete_count)
+        known.append((0, out.getvalue()))
+    write_tags(section, known, self.unknown_tags)
 
 
 def read_share_snapshot_key_classic(data: bytes, pos: i64, version: i64) -> tuple[ShareSnapshotKey, i64]:
@@ -312,7 +365,7 @@ def read_share_snapshot_value_flexible(data: bytes, pos: i64, version: i64) -> t
         snapshot_epoch, state_epoch, leader_epoch, start_offset, create_timestamp, write_timestamp_, state_batches
     )
     if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
+        pos = read_ShareSnapshotValue_tags(message, data, pos, version)
     else:
         pos += 1
     return message, pos
@@ -342,10 +395,10 @@ def write_share_snapshot_value_flexible(out: BytesWriter, message: ShareSnapshot
             write_tags(out, [], state_batches_item.unknown_tags)
         else:
             out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
+    if message.delivery_complete_count == -1 and not message.unknown_tags:
         out.append(0)
+    else:
+        write_ShareSnapshotValue_tags(out, message, version)
 
 
 install_constructors(globals())

@@ -11,7 +11,17 @@ from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
-from kwire.wire import give_up, read_length, read_tags, write_i8, write_tags, write_uuid, write_uvarint
+from kwire.wire import (
+    give_up,
+    read_length,
+    read_tag,
+    read_tags,
+    read_uvarint,
+    write_i8,
+    write_tags,
+    write_uuid,
+    write_uvarint,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -155,6 +165,7 @@ class ShareUpdateValue(Message):
         Field("snapshot_epoch", "SnapshotEpoch", "int32", range(0, 1)),
         Field("leader_epoch", "LeaderEpoch", "int32", range(0, 1)),
         Field("start_offset", "StartOffset", "int64", range(0, 1)),
+        Field("delivery_complete_count", "DeliveryCompleteCount", "int32", range(0, 1), tag=0, tagged=range(0, 1)),
         Field("state_batches", "StateBatches", "[]StateBatch", range(0, 1)),
     )
 
@@ -162,6 +173,7 @@ class ShareUpdateValue(Message):
         "snapshot_epoch",
         "leader_epoch",
         "start_offset",
+        "delivery_complete_count",
         "state_batches",
         "unknown_tags",
     )
@@ -173,6 +185,10 @@ class ShareUpdateValue(Message):
     """Leader epoch of the partition leader that wrote the change."""
     start_offset: int
     """New share-partition start offset; -1 keeps the previous one."""
+    delivery_complete_count: int
+    """How many offsets from the start offset on are finished, in whatever order; with it the lag is known without
+    reading the states; -1 if unknown.
+    """
     state_batches: list[StateBatch]
     """Changed runs only; all other offsets keep their state from the snapshot and earlier updates."""
     unknown_tags: FieldTags
@@ -184,12 +200,14 @@ class ShareUpdateValue(Message):
         snapshot_epoch: int = 0,
         leader_epoch: int = 0,
         start_offset: int = 0,
+        delivery_complete_count: int = -1,
         state_batches: list[StateBatch] | None = None,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.snapshot_epoch = snapshot_epoch
         self.leader_epoch = leader_epoch
         self.start_offset = start_offset
+        self.delivery_complete_count = delivery_complete_count
         self.state_batches = [] if state_batches is None else state_batches
         self.unknown_tags = unknown_tags
 
@@ -218,6 +236,41 @@ def new_ShareUpdateValue(
         start_offset=start_offset,
         state_batches=state_batches,
     )
+
+
+def read_ShareUpdateValue_tags(self: ShareUpdateValue, data: bytes, pos: i64, version: i64) -> i64:
+    unknown: list[tuple[int, bytes]] = []
+    previous: i64 = -1
+    count, pos = read_uvarint(data, pos)
+    if count < 0:
+        give_up()
+    for _ in range(count):
+        tag, size, pos = read_tag(data, pos)
+        if tag <= previous:
+            give_up()
+        previous = tag
+        tag_end = pos + size
+        if tag == 0:
+            delivery_complete_count = read_i32_be(data, pos)
+            pos += 4
+            self.delivery_complete_count = delivery_complete_count
+            if pos != tag_end:
+                give_up()
+        else:
+            unknown.append((tag, data[pos:tag_end]))
+            pos = tag_end
+    if unknown:
+        self.unknown_tags = tuple(unknown)
+    return pos
+
+
+def write_ShareUpdateValue_tags(section: BytesWriter, self: ShareUpdateValue, version: i64) -> None:
+    known: list[tuple[int, bytes]] = []
+    if self.delivery_complete_count != -1:
+        out = BytesWriter()
+        write_i32_be(out, self.delivery_complete_count)
+        known.append((0, out.getvalue()))
+    write_tags(section, known, self.unknown_tags)
 
 
 def read_share_update_key_classic(data: bytes, pos: i64, version: i64) -> tuple[ShareUpdateKey, i64]:
@@ -280,7 +333,7 @@ def read_share_update_value_flexible(data: bytes, pos: i64, version: i64) -> tup
         state_batches.append(state_batches_item)
     message = new_ShareUpdateValue(snapshot_epoch, leader_epoch, start_offset, state_batches)
     if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
+        pos = read_ShareUpdateValue_tags(message, data, pos, version)
     else:
         pos += 1
     return message, pos
@@ -307,10 +360,10 @@ def write_share_update_value_flexible(out: BytesWriter, message: ShareUpdateValu
             write_tags(out, [], state_batches_item.unknown_tags)
         else:
             out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
+    if message.delivery_complete_count == -1 and not message.unknown_tags:
         out.append(0)
+    else:
+        write_ShareUpdateValue_tags(out, message, version)
 
 
 install_constructors(globals())

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, write_i32_be
 
-from kwire.message import FieldTags, Message, Struct
+from kwire.message import FieldTags, Message, Struct, UNSET
 from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.wire import (
@@ -15,7 +15,9 @@ from kwire.wire import (
     read_i32s,
     read_length,
     read_string_length,
+    read_tag,
     read_tags,
+    read_uvarint,
     write_i8,
     write_string_length,
     write_tags,
@@ -96,15 +98,28 @@ class TaskIds(Struct):
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("subtopology_id", "SubtopologyId", "string", range(0, 1)),
         Field("partitions", "Partitions", "[]int32", range(0, 1)),
+        Field(
+            "assignment_epochs",
+            "AssignmentEpochs",
+            "[]int32",
+            range(0, 1),
+            nullable=range(0, 1),
+            tag=0,
+            tagged=range(0, 1),
+        ),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = ("subtopology_id", "partitions", "unknown_tags")
+    SLOTS: ClassVar[tuple[str, ...]] = ("subtopology_id", "partitions", "assignment_epochs", "unknown_tags")
     __slots__ = SLOTS
 
     subtopology_id: str
     """Id of the subtopology, as in the group's topology record."""
     partitions: list[int]
     """Numbers of the input partitions, one for each task."""
+    assignment_epochs: list[int] | None
+    """For each of Partitions, in its order, the member epoch at which the member got the active task; commits with an
+    older epoch are refused.
+    """
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -113,15 +128,74 @@ class TaskIds(Struct):
         *,
         subtopology_id: str = "",
         partitions: list[int] | None = None,
+        assignment_epochs: list[int] | None = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.subtopology_id = subtopology_id
         self.partitions = [] if partitions is None else partitions
+        self.assignment_epochs = [] if assignment_epochs is UNSET else assignment_epochs
         self.unknown_tags = unknown_tags
 
 
 def new_TaskIds(subtopology_id: str, partitions: list[int]) -> TaskIds:
     return TaskIds(subtopology_id=subtopology_id, partitions=partitions)
+
+
+def read_TaskIds_tags(self: TaskIds, data: bytes, pos: i64, version: i64) -> i64:
+    n: int
+    assignment_epochs: list[int] | None
+    unknown: list[tuple[int, bytes]] = []
+    previous: i64 = -1
+    count, pos = read_uvarint(data, pos)
+    if count < 0:
+        give_up()
+    for _ in range(count):
+        tag, size, pos = read_tag(data, pos)
+        if tag <= previous:
+            give_up()
+        previous = tag
+        tag_end = pos + size
+        if tag == 0:
+            n = data[pos] - 1
+            pos += 1
+            if n < 0:
+                assignment_epochs = None
+            else:
+                if n > 126:
+                    n, pos = read_length(data, pos)
+                if n:
+                    assignment_epochs = read_i32s(data, pos, n)
+                    pos += 4 * n
+                else:
+                    assignment_epochs = []
+            self.assignment_epochs = assignment_epochs
+            if pos != tag_end:
+                give_up()
+        else:
+            unknown.append((tag, data[pos:tag_end]))
+            pos = tag_end
+    if unknown:
+        self.unknown_tags = tuple(unknown)
+    return pos
+
+
+def write_TaskIds_tags(section: BytesWriter, self: TaskIds, version: i64) -> None:
+    known: list[tuple[int, bytes]] = []
+    if self.assignment_epochs != []:
+        out = BytesWriter()
+        assignment_epochs = self.assignment_epochs
+        if assignment_epochs is None:
+            out.append(0)
+        else:
+            n = len(assignment_epochs)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for assignment_epochs_item in assignment_epochs:
+                write_i32_be(out, assignment_epochs_item)
+        known.append((0, out.getvalue()))
+    write_tags(section, known, self.unknown_tags)
 
 
 @mypyc_attr(acyclic=True)
@@ -353,7 +427,7 @@ def read_streams_group_current_member_assignment_value_flexible(
             active_tasks_partitions = []
         active_tasks_item = new_TaskIds(active_tasks_subtopology_id, active_tasks_partitions)
         if data[pos]:
-            active_tasks_item.unknown_tags, pos = read_tags(data, pos)
+            pos = read_TaskIds_tags(active_tasks_item, data, pos, version)
         else:
             pos += 1
         active_tasks.append(active_tasks_item)
@@ -389,7 +463,7 @@ def read_streams_group_current_member_assignment_value_flexible(
             standby_tasks_partitions = []
         standby_tasks_item = new_TaskIds(standby_tasks_subtopology_id, standby_tasks_partitions)
         if data[pos]:
-            standby_tasks_item.unknown_tags, pos = read_tags(data, pos)
+            pos = read_TaskIds_tags(standby_tasks_item, data, pos, version)
         else:
             pos += 1
         standby_tasks.append(standby_tasks_item)
@@ -425,7 +499,7 @@ def read_streams_group_current_member_assignment_value_flexible(
             warmup_tasks_partitions = []
         warmup_tasks_item = new_TaskIds(warmup_tasks_subtopology_id, warmup_tasks_partitions)
         if data[pos]:
-            warmup_tasks_item.unknown_tags, pos = read_tags(data, pos)
+            pos = read_TaskIds_tags(warmup_tasks_item, data, pos, version)
         else:
             pos += 1
         warmup_tasks.append(warmup_tasks_item)
@@ -463,7 +537,7 @@ def read_streams_group_current_member_assignment_value_flexible(
             active_tasks_pending_revocation_subtopology_id, active_tasks_pending_revocation_partitions
         )
         if data[pos]:
-            active_tasks_pending_revocation_item.unknown_tags, pos = read_tags(data, pos)
+            pos = read_TaskIds_tags(active_tasks_pending_revocation_item, data, pos, version)
         else:
             pos += 1
         active_tasks_pending_revocation.append(active_tasks_pending_revocation_item)
@@ -501,7 +575,7 @@ def read_streams_group_current_member_assignment_value_flexible(
             standby_tasks_pending_revocation_subtopology_id, standby_tasks_pending_revocation_partitions
         )
         if data[pos]:
-            standby_tasks_pending_revocation_item.unknown_tags, pos = read_tags(data, pos)
+            pos = read_TaskIds_tags(standby_tasks_pending_revocation_item, data, pos, version)
         else:
             pos += 1
         standby_tasks_pending_revocation.append(standby_tasks_pending_revocation_item)
@@ -539,7 +613,7 @@ def read_streams_group_current_member_assignment_value_flexible(
             warmup_tasks_pending_revocation_subtopology_id, warmup_tasks_pending_revocation_partitions
         )
         if data[pos]:
-            warmup_tasks_pending_revocation_item.unknown_tags, pos = read_tags(data, pos)
+            pos = read_TaskIds_tags(warmup_tasks_pending_revocation_item, data, pos, version)
         else:
             pos += 1
         warmup_tasks_pending_revocation.append(warmup_tasks_pending_revocation_item)
@@ -591,10 +665,10 @@ def write_streams_group_current_member_assignment_value_flexible(
             write_uvarint(out, n + 1)
         for active_tasks_partitions_item in active_tasks_partitions:
             write_i32_be(out, active_tasks_partitions_item)
-        if active_tasks_item.unknown_tags:
-            write_tags(out, [], active_tasks_item.unknown_tags)
-        else:
+        if active_tasks_item.assignment_epochs == [] and not active_tasks_item.unknown_tags:
             out.append(0)
+        else:
+            write_TaskIds_tags(out, active_tasks_item, version)
     standby_tasks = message.standby_tasks
     n = len(standby_tasks)
     if n < 127:
@@ -618,10 +692,10 @@ def write_streams_group_current_member_assignment_value_flexible(
             write_uvarint(out, n + 1)
         for standby_tasks_partitions_item in standby_tasks_partitions:
             write_i32_be(out, standby_tasks_partitions_item)
-        if standby_tasks_item.unknown_tags:
-            write_tags(out, [], standby_tasks_item.unknown_tags)
-        else:
+        if standby_tasks_item.assignment_epochs == [] and not standby_tasks_item.unknown_tags:
             out.append(0)
+        else:
+            write_TaskIds_tags(out, standby_tasks_item, version)
     warmup_tasks = message.warmup_tasks
     n = len(warmup_tasks)
     if n < 127:
@@ -645,10 +719,10 @@ def write_streams_group_current_member_assignment_value_flexible(
             write_uvarint(out, n + 1)
         for warmup_tasks_partitions_item in warmup_tasks_partitions:
             write_i32_be(out, warmup_tasks_partitions_item)
-        if warmup_tasks_item.unknown_tags:
-            write_tags(out, [], warmup_tasks_item.unknown_tags)
-        else:
+        if warmup_tasks_item.assignment_epochs == [] and not warmup_tasks_item.unknown_tags:
             out.append(0)
+        else:
+            write_TaskIds_tags(out, warmup_tasks_item, version)
     active_tasks_pending_revocation = message.active_tasks_pending_revocation
     n = len(active_tasks_pending_revocation)
     if n < 127:
@@ -672,10 +746,13 @@ def write_streams_group_current_member_assignment_value_flexible(
             write_uvarint(out, n + 1)
         for active_tasks_pending_revocation_partitions_item in active_tasks_pending_revocation_partitions:
             write_i32_be(out, active_tasks_pending_revocation_partitions_item)
-        if active_tasks_pending_revocation_item.unknown_tags:
-            write_tags(out, [], active_tasks_pending_revocation_item.unknown_tags)
-        else:
+        if (
+            active_tasks_pending_revocation_item.assignment_epochs == []
+            and not active_tasks_pending_revocation_item.unknown_tags
+        ):
             out.append(0)
+        else:
+            write_TaskIds_tags(out, active_tasks_pending_revocation_item, version)
     standby_tasks_pending_revocation = message.standby_tasks_pending_revocation
     n = len(standby_tasks_pending_revocation)
     if n < 127:
@@ -699,10 +776,13 @@ def write_streams_group_current_member_assignment_value_flexible(
             write_uvarint(out, n + 1)
         for standby_tasks_pending_revocation_partitions_item in standby_tasks_pending_revocation_partitions:
             write_i32_be(out, standby_tasks_pending_revocation_partitions_item)
-        if standby_tasks_pending_revocation_item.unknown_tags:
-            write_tags(out, [], standby_tasks_pending_revocation_item.unknown_tags)
-        else:
+        if (
+            standby_tasks_pending_revocation_item.assignment_epochs == []
+            and not standby_tasks_pending_revocation_item.unknown_tags
+        ):
             out.append(0)
+        else:
+            write_TaskIds_tags(out, standby_tasks_pending_revocation_item, version)
     warmup_tasks_pending_revocation = message.warmup_tasks_pending_revocation
     n = len(warmup_tasks_pending_revocation)
     if n < 127:
@@ -726,10 +806,13 @@ def write_streams_group_current_member_assignment_value_flexible(
             write_uvarint(out, n + 1)
         for warmup_tasks_pending_revocation_partitions_item in warmup_tasks_pending_revocation_partitions:
             write_i32_be(out, warmup_tasks_pending_revocation_partitions_item)
-        if warmup_tasks_pending_revocation_item.unknown_tags:
-            write_tags(out, [], warmup_tasks_pending_revocation_item.unknown_tags)
-        else:
+        if (
+            warmup_tasks_pending_revocation_item.assignment_epochs == []
+            and not warmup_tasks_pending_revocation_item.unknown_tags
+        ):
             out.append(0)
+        else:
+            write_TaskIds_tags(out, warmup_tasks_pending_revocation_item, version)
     if message.unknown_tags:
         write_tags(out, [], message.unknown_tags)
     else:

@@ -7,10 +7,20 @@ from __future__ import annotations
 
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, write_i16_be, write_i32_be, write_i64_be
 
-from kwire.message import FieldTags, Message
+from kwire.message import FieldTags, Message, Struct, UNSET
 from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
-from kwire.wire import give_up, read_tags, write_tags
+from kwire.wire import (
+    give_up,
+    read_length,
+    read_string_length,
+    read_tag,
+    read_tags,
+    read_uvarint,
+    write_string_length,
+    write_tags,
+    write_uvarint,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -69,6 +79,43 @@ def new_StreamsGroupMetadataKey(group_id: str) -> StreamsGroupMetadataKey:
 
 
 @mypyc_attr(acyclic=True)
+class LastAssignmentConfig(Struct):
+    """One setting."""
+
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("key", "Key", "string", range(0, 1)),
+        Field("value", "Value", "string", range(0, 1)),
+    )
+
+    SLOTS: ClassVar[tuple[str, ...]] = ("key", "value", "unknown_tags")
+    __slots__ = SLOTS
+
+    key: str
+    """Name of the setting."""
+    value: str
+    """Value of the setting, as text."""
+    unknown_tags: FieldTags
+    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
+
+    def __init__(
+        self,
+        *,
+        key: str = "",
+        value: str = "",
+        unknown_tags: FieldTags = (),
+    ) -> None:
+        self.key = key
+        self.value = value
+        self.unknown_tags = unknown_tags
+
+
+def new_LastAssignmentConfig(key: str, value: str) -> LastAssignmentConfig:
+    return LastAssignmentConfig(key=key, value=value)
+
+
+@mypyc_attr(acyclic=True)
 class StreamsGroupMetadataValue(Message):
     """Value of the __consumer_offsets record with a Streams group's epoch, written when members, topology or topics change.
 
@@ -83,15 +130,59 @@ class StreamsGroupMetadataValue(Message):
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("epoch", "Epoch", "int32", range(0, 1)),
         Field("metadata_hash", "MetadataHash", "int64", range(0, 1)),
+        Field("validated_topology_epoch", "ValidatedTopologyEpoch", "int32", range(0, 1), tag=0, tagged=range(0, 1)),
+        Field(
+            "last_assignment_configs",
+            "LastAssignmentConfigs",
+            "[]LastAssignmentConfig",
+            range(0, 1),
+            nullable=range(0, 1),
+            tag=1,
+            tagged=range(0, 1),
+        ),
+        Field(
+            "stored_description_topology_epoch",
+            "StoredDescriptionTopologyEpoch",
+            "int32",
+            range(0, 1),
+            tag=2,
+            tagged=range(0, 1),
+        ),
+        Field(
+            "failed_description_topology_epoch",
+            "FailedDescriptionTopologyEpoch",
+            "int32",
+            range(0, 1),
+            tag=3,
+            tagged=range(0, 1),
+        ),
     )
 
-    SLOTS: ClassVar[tuple[str, ...]] = ("epoch", "metadata_hash", "unknown_tags")
+    SLOTS: ClassVar[tuple[str, ...]] = (
+        "epoch",
+        "metadata_hash",
+        "validated_topology_epoch",
+        "last_assignment_configs",
+        "stored_description_topology_epoch",
+        "failed_description_topology_epoch",
+        "unknown_tags",
+    )
     __slots__ = SLOTS
 
     epoch: int
     """Group epoch; tasks must be reassigned if it is greater than the assignment epoch."""
     metadata_hash: int
     """Hash of the metadata of all topics of the topology, by which changes are detected."""
+    validated_topology_epoch: int
+    """Topology epoch whose topics were found to exist with fitting settings; -1 if none was checked."""
+    last_assignment_configs: list[LastAssignmentConfig] | None
+    """Settings of the group with which the last assignment was computed."""
+    stored_description_topology_epoch: int
+    """Topology epoch whose description is stored; -1 if none is, -2 if storing or deleting it was interrupted."""
+    failed_description_topology_epoch: int
+    """Topology epoch whose description was refused for good, so that members are not asked for it again; -1 if none
+    was.
+    """
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -100,10 +191,18 @@ class StreamsGroupMetadataValue(Message):
         *,
         epoch: int = 0,
         metadata_hash: int = 0,
+        validated_topology_epoch: int = -1,
+        last_assignment_configs: list[LastAssignmentConfig] | None = UNSET,
+        stored_description_topology_epoch: int = -1,
+        failed_description_topology_epoch: int = -1,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.epoch = epoch
         self.metadata_hash = metadata_hash
+        self.validated_topology_epoch = validated_topology_epoch
+        self.last_assignment_configs = [] if last_assignment_configs is UNSET else last_assignment_configs
+        self.stored_description_topology_epoch = stored_description_topology_epoch
+        self.failed_description_topology_epoch = failed_description_topology_epoch
         self.unknown_tags = unknown_tags
 
     @classmethod
@@ -124,6 +223,137 @@ class StreamsGroupMetadataValue(Message):
 
 def new_StreamsGroupMetadataValue(epoch: int, metadata_hash: int) -> StreamsGroupMetadataValue:
     return StreamsGroupMetadataValue(epoch=epoch, metadata_hash=metadata_hash)
+
+
+def read_StreamsGroupMetadataValue_tags(self: StreamsGroupMetadataValue, data: bytes, pos: i64, version: i64) -> i64:
+    n: int
+    end: i64
+    last_assignment_configs: list[LastAssignmentConfig] | None
+    key: str
+    value: str
+    unknown: list[tuple[int, bytes]] = []
+    previous: i64 = -1
+    count, pos = read_uvarint(data, pos)
+    if count < 0:
+        give_up()
+    for _ in range(count):
+        tag, size, pos = read_tag(data, pos)
+        if tag <= previous:
+            give_up()
+        previous = tag
+        tag_end = pos + size
+        if tag == 0:
+            validated_topology_epoch = read_i32_be(data, pos)
+            pos += 4
+            self.validated_topology_epoch = validated_topology_epoch
+            if pos != tag_end:
+                give_up()
+        elif tag == 1:
+            n = data[pos] - 1
+            pos += 1
+            if n < 0:
+                last_assignment_configs = None
+            else:
+                if n > 126:
+                    n, pos = read_length(data, pos)
+                last_assignment_configs = []
+                last_assignment_configs_count = n
+                for _ in range(last_assignment_configs_count):
+                    # last_assignment_configs[]
+                    n = data[pos] - 1
+                    pos += 1
+                    if n < 0:
+                        give_up()
+                    if n > 126:
+                        n, pos = read_string_length(data, pos)
+                    end = pos + n
+                    key = data[pos:end].decode()
+                    pos = end
+                    n = data[pos] - 1
+                    pos += 1
+                    if n < 0:
+                        give_up()
+                    if n > 126:
+                        n, pos = read_string_length(data, pos)
+                    end = pos + n
+                    value = data[pos:end].decode()
+                    pos = end
+                    last_assignment_configs_item = new_LastAssignmentConfig(key, value)
+                    if data[pos]:
+                        last_assignment_configs_item.unknown_tags, pos = read_tags(data, pos)
+                    else:
+                        pos += 1
+                    last_assignment_configs.append(last_assignment_configs_item)
+            self.last_assignment_configs = last_assignment_configs
+            if pos != tag_end:
+                give_up()
+        elif tag == 2:
+            stored_description_topology_epoch = read_i32_be(data, pos)
+            pos += 4
+            self.stored_description_topology_epoch = stored_description_topology_epoch
+            if pos != tag_end:
+                give_up()
+        elif tag == 3:
+            failed_description_topology_epoch = read_i32_be(data, pos)
+            pos += 4
+            self.failed_description_topology_epoch = failed_description_topology_epoch
+            if pos != tag_end:
+                give_up()
+        else:
+            unknown.append((tag, data[pos:tag_end]))
+            pos = tag_end
+    if unknown:
+        self.unknown_tags = tuple(unknown)
+    return pos
+
+
+def write_StreamsGroupMetadataValue_tags(section: BytesWriter, self: StreamsGroupMetadataValue, version: i64) -> None:
+    known: list[tuple[int, bytes]] = []
+    if self.validated_topology_epoch != -1:
+        out = BytesWriter()
+        write_i32_be(out, self.validated_topology_epoch)
+        known.append((0, out.getvalue()))
+    if self.last_assignment_configs != []:
+        out = BytesWriter()
+        last_assignment_configs = self.last_assignment_configs
+        if last_assignment_configs is None:
+            out.append(0)
+        else:
+            n = len(last_assignment_configs)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for last_assignment_configs_item in last_assignment_configs:
+                # last_assignment_configs[]
+                raw = last_assignment_configs_item.key.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+                raw = last_assignment_configs_item.value.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+                if last_assignment_configs_item.unknown_tags:
+                    write_tags(out, [], last_assignment_configs_item.unknown_tags)
+                else:
+                    out.append(0)
+        known.append((1, out.getvalue()))
+    if self.stored_description_topology_epoch != -1:
+        out = BytesWriter()
+        write_i32_be(out, self.stored_description_topology_epoch)
+        known.append((2, out.getvalue()))
+    if self.failed_description_topology_epoch != -1:
+        out = BytesWriter()
+        write_i32_be(out, self.failed_description_topology_epoch)
+        known.append((3, out.getvalue()))
+    write_tags(section, known, self.unknown_tags)
 
 
 def read_streams_group_metadata_key_classic(
@@ -164,7 +394,7 @@ def read_streams_group_metadata_value_flexible(
     message = new_StreamsGroupMetadataValue(epoch, metadata_hash)
     if data[pos + 12]:
         pos += 12
-        message.unknown_tags, pos = read_tags(data, pos)
+        pos = read_StreamsGroupMetadataValue_tags(message, data, pos, version)
     else:
         pos += 13
     return message, pos
@@ -176,10 +406,16 @@ def write_streams_group_metadata_value_flexible(
     """Version 0."""
     write_i32_be(out, message.epoch)
     write_i64_be(out, message.metadata_hash)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
+    if (
+        message.validated_topology_epoch == -1
+        and message.last_assignment_configs == []
+        and message.stored_description_topology_epoch == -1
+        and message.failed_description_topology_epoch == -1
+        and not message.unknown_tags
+    ):
         out.append(0)
+    else:
+        write_StreamsGroupMetadataValue_tags(out, message, version)
 
 
 install_constructors(globals())

@@ -32,20 +32,29 @@ if TYPE_CHECKING:
 class BrokerRegistrationChangeRecord(Message):
     """Metadata log record that changes parts of a broker's registration; only the tagged fields present take effect.
 
-    Versions 0-2, flexible 0+.
+    Versions 0-3, flexible 0+.
     """
 
     API_KEY: ClassVar[int | None] = 17
-    VALID_VERSIONS: ClassVar[range] = range(0, 3)
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 3)
+    VALID_VERSIONS: ClassVar[range] = range(0, 4)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 4)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("broker_id", "BrokerId", "int32", range(0, 3)),
-        Field("broker_epoch", "BrokerEpoch", "int64", range(0, 3)),
-        Field("fenced", "Fenced", "int8", range(0, 3), tag=0, tagged=range(0, 3)),
-        Field("in_controlled_shutdown", "InControlledShutdown", "int8", range(1, 3), tag=1, tagged=range(1, 3)),
-        Field("log_dirs", "LogDirs", "[]uuid", range(2, 3), tag=2, tagged=range(2, 3)),
+        Field("broker_id", "BrokerId", "int32", range(0, 4)),
+        Field("broker_epoch", "BrokerEpoch", "int64", range(0, 4)),
+        Field("fenced", "Fenced", "int8", range(0, 4), tag=0, tagged=range(0, 4)),
+        Field("in_controlled_shutdown", "InControlledShutdown", "int8", range(1, 4), tag=1, tagged=range(1, 4)),
+        Field("log_dirs", "LogDirs", "[]uuid", range(2, 4), tag=2, tagged=range(2, 4)),
+        Field(
+            "cordoned_log_dirs",
+            "CordonedLogDirs",
+            "[]uuid",
+            range(3, 4),
+            nullable=range(3, 4),
+            tag=3,
+            tagged=range(3, 4),
+        ),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -54,6 +63,7 @@ class BrokerRegistrationChangeRecord(Message):
         "fenced",
         "in_controlled_shutdown",
         "log_dirs",
+        "cordoned_log_dirs",
         "unknown_tags",
     )
     __slots__ = SLOTS
@@ -68,6 +78,8 @@ class BrokerRegistrationChangeRecord(Message):
     """Change of the controlled shutdown: 1 marks the broker as shutting down, 0 changes nothing. Versions 1+."""
     log_dirs: list[Uuid]
     """Ids of the log directories that are online; empty changes nothing. Versions 2+."""
+    cordoned_log_dirs: list[Uuid] | None
+    """Ids of the log directories that get no new replicas from now on; null if that does not change. Versions 3+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -79,6 +91,7 @@ class BrokerRegistrationChangeRecord(Message):
         fenced: int = 0,
         in_controlled_shutdown: int = 0,
         log_dirs: list[Uuid] | None = None,
+        cordoned_log_dirs: list[Uuid] | None = None,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.broker_id = broker_id
@@ -86,6 +99,7 @@ class BrokerRegistrationChangeRecord(Message):
         self.fenced = fenced
         self.in_controlled_shutdown = in_controlled_shutdown
         self.log_dirs = [] if log_dirs is None else log_dirs
+        self.cordoned_log_dirs = cordoned_log_dirs
         self.unknown_tags = unknown_tags
 
     @classmethod
@@ -94,12 +108,12 @@ class BrokerRegistrationChangeRecord(Message):
 
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[BrokerRegistrationChangeRecord, i64]:
-        if 0 <= version <= 2:
+        if 0 <= version <= 3:
             return read_broker_registration_change_record_flexible(data, pos, version)
         give_up()
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 2:
+        if 0 <= version <= 3:
             return write_broker_registration_change_record_flexible(out, self, version)
         give_up()
 
@@ -113,6 +127,7 @@ def read_BrokerRegistrationChangeRecord_tags(
 ) -> i64:
     n: int
     log_dirs: list[Uuid]
+    cordoned_log_dirs: list[Uuid] | None
     unknown: list[tuple[int, bytes]] = []
     previous: i64 = -1
     count, pos = read_uvarint(data, pos)
@@ -155,6 +170,24 @@ def read_BrokerRegistrationChangeRecord_tags(
             self.log_dirs = log_dirs
             if pos != tag_end:
                 give_up()
+        elif tag == 3:
+            if not (version >= 3):
+                give_up()
+            n = data[pos] - 1
+            pos += 1
+            if n < 0:
+                cordoned_log_dirs = None
+            else:
+                if n > 126:
+                    n, pos = read_length(data, pos)
+                if n:
+                    cordoned_log_dirs = read_uuids(data, pos, n)
+                    pos += 16 * n
+                else:
+                    cordoned_log_dirs = []
+            self.cordoned_log_dirs = cordoned_log_dirs
+            if pos != tag_end:
+                give_up()
         else:
             unknown.append((tag, data[pos:tag_end]))
             pos = tag_end
@@ -186,13 +219,24 @@ def write_BrokerRegistrationChangeRecord_tags(
         for log_dirs_item in log_dirs:
             write_uuid(out, log_dirs_item)
         known.append((2, out.getvalue()))
+    if version >= 3 and self.cordoned_log_dirs is not None:
+        out = BytesWriter()
+        cordoned_log_dirs = self.cordoned_log_dirs
+        n = len(cordoned_log_dirs)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        for cordoned_log_dirs_item in cordoned_log_dirs:
+            write_uuid(out, cordoned_log_dirs_item)
+        known.append((3, out.getvalue()))
     write_tags(section, known, self.unknown_tags)
 
 
 def read_broker_registration_change_record_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[BrokerRegistrationChangeRecord, i64]:
-    """Versions 0-2."""
+    """Versions 0-3."""
     broker_id = read_i32_be(data, pos)
     broker_epoch = read_i64_be(data, pos + 4)
     message = new_BrokerRegistrationChangeRecord(broker_id, broker_epoch)
@@ -207,7 +251,7 @@ def read_broker_registration_change_record_flexible(
 def write_broker_registration_change_record_flexible(
     out: BytesWriter, message: BrokerRegistrationChangeRecord, version: i64
 ) -> None:
-    """Versions 0-2."""
+    """Versions 0-3."""
     write_i32_be(out, message.broker_id)
     write_i64_be(out, message.broker_epoch)
     if version <= 0:
@@ -216,10 +260,14 @@ def write_broker_registration_change_record_flexible(
     if version <= 1:
         if message.log_dirs != []:
             give_up()
+    if version <= 2:
+        if message.cordoned_log_dirs is not None:
+            give_up()
     if (
         message.fenced == 0
         and message.in_controlled_shutdown == 0
         and message.log_dirs == []
+        and message.cordoned_log_dirs is None
         and not message.unknown_tags
     ):
         out.append(0)

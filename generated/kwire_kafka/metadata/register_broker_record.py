@@ -36,13 +36,13 @@ if TYPE_CHECKING:
 class BrokerEndpoint(Struct):
     """One endpoint at which the broker accepts connections."""
 
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 4)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 5)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("name", "Name", "string", range(0, 4)),
-        Field("host", "Host", "string", range(0, 4)),
-        Field("port", "Port", "uint16", range(0, 4)),
-        Field("security_protocol", "SecurityProtocol", "int16", range(0, 4)),
+        Field("name", "Name", "string", range(0, 5)),
+        Field("host", "Host", "string", range(0, 5)),
+        Field("port", "Port", "uint16", range(0, 5)),
+        Field("security_protocol", "SecurityProtocol", "int16", range(0, 5)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("name", "host", "port", "security_protocol", "unknown_tags")
@@ -83,12 +83,12 @@ def new_BrokerEndpoint(name: str, host: str, port: int, security_protocol: int) 
 class BrokerFeature(Struct):
     """One feature with the range of levels that the broker's software supports."""
 
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 4)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 5)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("name", "Name", "string", range(0, 4)),
-        Field("min_supported_version", "MinSupportedVersion", "int16", range(0, 4)),
-        Field("max_supported_version", "MaxSupportedVersion", "int16", range(0, 4)),
+        Field("name", "Name", "string", range(0, 5)),
+        Field("min_supported_version", "MinSupportedVersion", "int16", range(0, 5)),
+        Field("max_supported_version", "MaxSupportedVersion", "int16", range(0, 5)),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("name", "min_supported_version", "max_supported_version", "unknown_tags")
@@ -127,25 +127,34 @@ def new_BrokerFeature(name: str, min_supported_version: int, max_supported_versi
 class RegisterBrokerRecord(Message):
     """Metadata log record of a broker's registration, with its addresses, features and directories.
 
-    Versions 0-3, flexible 0+.
+    Versions 0-4, flexible 0+.
     """
 
     API_KEY: ClassVar[int | None] = 0
-    VALID_VERSIONS: ClassVar[range] = range(0, 4)
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 4)
+    VALID_VERSIONS: ClassVar[range] = range(0, 5)
+    FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 5)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("broker_id", "BrokerId", "int32", range(0, 4)),
-        Field("is_migrating_zk_broker", "IsMigratingZkBroker", "bool", range(2, 4)),
-        Field("incarnation_id", "IncarnationId", "uuid", range(0, 4)),
-        Field("broker_epoch", "BrokerEpoch", "int64", range(0, 4)),
-        Field("end_points", "EndPoints", "[]BrokerEndpoint", range(0, 4)),
-        Field("features", "Features", "[]BrokerFeature", range(0, 4)),
-        Field("rack", "Rack", "string", range(0, 4), nullable=range(0, 4)),
-        Field("fenced", "Fenced", "bool", range(0, 4)),
-        Field("in_controlled_shutdown", "InControlledShutdown", "bool", range(1, 4)),
-        Field("log_dirs", "LogDirs", "[]uuid", range(3, 4), tag=0, tagged=range(3, 4)),
+        Field("broker_id", "BrokerId", "int32", range(0, 5)),
+        Field("is_migrating_zk_broker", "IsMigratingZkBroker", "bool", range(2, 5)),
+        Field("incarnation_id", "IncarnationId", "uuid", range(0, 5)),
+        Field("broker_epoch", "BrokerEpoch", "int64", range(0, 5)),
+        Field("end_points", "EndPoints", "[]BrokerEndpoint", range(0, 5)),
+        Field("features", "Features", "[]BrokerFeature", range(0, 5)),
+        Field("rack", "Rack", "string", range(0, 5), nullable=range(0, 5)),
+        Field("fenced", "Fenced", "bool", range(0, 5)),
+        Field("in_controlled_shutdown", "InControlledShutdown", "bool", range(1, 5)),
+        Field("log_dirs", "LogDirs", "[]uuid", range(3, 5), tag=0, tagged=range(3, 5)),
+        Field(
+            "cordoned_log_dirs",
+            "CordonedLogDirs",
+            "[]uuid",
+            range(4, 5),
+            nullable=range(4, 5),
+            tag=1,
+            tagged=range(4, 5),
+        ),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -159,6 +168,7 @@ class RegisterBrokerRecord(Message):
         "fenced",
         "in_controlled_shutdown",
         "log_dirs",
+        "cordoned_log_dirs",
         "unknown_tags",
     )
     __slots__ = SLOTS
@@ -183,6 +193,8 @@ class RegisterBrokerRecord(Message):
     """True if the broker has asked to shut down and is handing over its leadership. Versions 1+."""
     log_dirs: list[Uuid]
     """Ids of the broker's online log directories; empty if it does not report them. Versions 3+."""
+    cordoned_log_dirs: list[Uuid] | None
+    """Ids of the log directories that get no new replicas; null if the broker did not say. Versions 4+."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
@@ -199,6 +211,7 @@ class RegisterBrokerRecord(Message):
         fenced: bool = True,
         in_controlled_shutdown: bool = False,
         log_dirs: list[Uuid] | None = None,
+        cordoned_log_dirs: list[Uuid] | None = None,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.broker_id = broker_id
@@ -211,6 +224,7 @@ class RegisterBrokerRecord(Message):
         self.fenced = fenced
         self.in_controlled_shutdown = in_controlled_shutdown
         self.log_dirs = [] if log_dirs is None else log_dirs
+        self.cordoned_log_dirs = cordoned_log_dirs
         self.unknown_tags = unknown_tags
 
     @classmethod
@@ -219,12 +233,12 @@ class RegisterBrokerRecord(Message):
 
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[RegisterBrokerRecord, i64]:
-        if 0 <= version <= 3:
+        if 0 <= version <= 4:
             return read_register_broker_record_flexible(data, pos, version)
         give_up()
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 3:
+        if 0 <= version <= 4:
             return write_register_broker_record_flexible(out, self, version)
         give_up()
 
@@ -256,6 +270,7 @@ def new_RegisterBrokerRecord(
 def read_RegisterBrokerRecord_tags(self: RegisterBrokerRecord, data: bytes, pos: i64, version: i64) -> i64:
     n: int
     log_dirs: list[Uuid]
+    cordoned_log_dirs: list[Uuid] | None
     unknown: list[tuple[int, bytes]] = []
     previous: i64 = -1
     count, pos = read_uvarint(data, pos)
@@ -284,6 +299,24 @@ def read_RegisterBrokerRecord_tags(self: RegisterBrokerRecord, data: bytes, pos:
             self.log_dirs = log_dirs
             if pos != tag_end:
                 give_up()
+        elif tag == 1:
+            if not (version >= 4):
+                give_up()
+            n = data[pos] - 1
+            pos += 1
+            if n < 0:
+                cordoned_log_dirs = None
+            else:
+                if n > 126:
+                    n, pos = read_length(data, pos)
+                if n:
+                    cordoned_log_dirs = read_uuids(data, pos, n)
+                    pos += 16 * n
+                else:
+                    cordoned_log_dirs = []
+            self.cordoned_log_dirs = cordoned_log_dirs
+            if pos != tag_end:
+                give_up()
         else:
             unknown.append((tag, data[pos:tag_end]))
             pos = tag_end
@@ -305,11 +338,22 @@ def write_RegisterBrokerRecord_tags(section: BytesWriter, self: RegisterBrokerRe
         for log_dirs_item in log_dirs:
             write_uuid(out, log_dirs_item)
         known.append((0, out.getvalue()))
+    if version >= 4 and self.cordoned_log_dirs is not None:
+        out = BytesWriter()
+        cordoned_log_dirs = self.cordoned_log_dirs
+        n = len(cordoned_log_dirs)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        for cordoned_log_dirs_item in cordoned_log_dirs:
+            write_uuid(out, cordoned_log_dirs_item)
+        known.append((1, out.getvalue()))
     write_tags(section, known, self.unknown_tags)
 
 
 def read_register_broker_record_flexible(data: bytes, pos: i64, version: i64) -> tuple[RegisterBrokerRecord, i64]:
-    """Versions 0-3."""
+    """Versions 0-4."""
     n: int
     end: i64
     end_points: list[BrokerEndpoint]
@@ -428,7 +472,7 @@ def read_register_broker_record_flexible(data: bytes, pos: i64, version: i64) ->
 
 
 def write_register_broker_record_flexible(out: BytesWriter, message: RegisterBrokerRecord, version: i64) -> None:
-    """Versions 0-3."""
+    """Versions 0-4."""
     write_i32_be(out, message.broker_id)
     if version <= 1:
         if message.is_migrating_zk_broker:
@@ -506,7 +550,10 @@ def write_register_broker_record_flexible(out: BytesWriter, message: RegisterBro
     if version <= 2:
         if message.log_dirs != []:
             give_up()
-    if message.log_dirs == [] and not message.unknown_tags:
+    if version <= 3:
+        if message.cordoned_log_dirs is not None:
+            give_up()
+    if message.log_dirs == [] and message.cordoned_log_dirs is None and not message.unknown_tags:
         out.append(0)
     else:
         write_RegisterBrokerRecord_tags(out, message, version)

@@ -339,6 +339,12 @@ if TYPE_CHECKING:
     from kwire_kafka.models.api.streams_group_heartbeat import (
         StreamsGroupHeartbeatResponseModel as StreamsGroupHeartbeatResponseModel,
     )
+    from kwire_kafka.models.api.streams_group_topology_description_update import (
+        StreamsGroupTopologyDescriptionUpdateRequestModel as StreamsGroupTopologyDescriptionUpdateRequestModel,
+    )
+    from kwire_kafka.models.api.streams_group_topology_description_update import (
+        StreamsGroupTopologyDescriptionUpdateResponseModel as StreamsGroupTopologyDescriptionUpdateResponseModel,
+    )
     from kwire_kafka.models.api.sync_group import SyncGroupRequestModel as SyncGroupRequestModel
     from kwire_kafka.models.api.sync_group import SyncGroupResponseModel as SyncGroupResponseModel
     from kwire_kafka.models.api.txn_offset_commit import TxnOffsetCommitRequestModel as TxnOffsetCommitRequestModel
@@ -346,6 +352,12 @@ if TYPE_CHECKING:
     from kwire_kafka.models.api.unregister_broker import UnregisterBrokerRequestModel as UnregisterBrokerRequestModel
     from kwire_kafka.models.api.unregister_broker import (
         UnregisterBrokerResponseModel as UnregisterBrokerResponseModel,
+    )
+    from kwire_kafka.models.api.unregister_controller import (
+        UnregisterControllerRequestModel as UnregisterControllerRequestModel,
+    )
+    from kwire_kafka.models.api.unregister_controller import (
+        UnregisterControllerResponseModel as UnregisterControllerResponseModel,
     )
     from kwire_kafka.models.api.update_features import UpdateFeaturesRequestModel as UpdateFeaturesRequestModel
     from kwire_kafka.models.api.update_features import UpdateFeaturesResponseModel as UpdateFeaturesResponseModel
@@ -493,11 +505,15 @@ if TYPE_CHECKING:
     )
     from kwire_kafka.models.coordinator.transaction_log import TransactionLogKeyModel as TransactionLogKeyModel
     from kwire_kafka.models.coordinator.transaction_log import TransactionLogValueModel as TransactionLogValueModel
+    from kwire_kafka.models.data.aborted_txn import AbortedTxnModel as AbortedTxnModel
     from kwire_kafka.models.data.consumer_protocol_assignment import (
         ConsumerProtocolAssignmentModel as ConsumerProtocolAssignmentModel,
     )
     from kwire_kafka.models.data.consumer_protocol_subscription import (
         ConsumerProtocolSubscriptionModel as ConsumerProtocolSubscriptionModel,
+    )
+    from kwire_kafka.models.data.control_record_type_schema import (
+        ControlRecordTypeSchemaModel as ControlRecordTypeSchemaModel,
     )
     from kwire_kafka.models.data.default_principal_data import DefaultPrincipalDataModel as DefaultPrincipalDataModel
     from kwire_kafka.models.data.end_txn_marker import EndTxnMarkerModel as EndTxnMarkerModel
@@ -584,6 +600,9 @@ if TYPE_CHECKING:
     from kwire_kafka.models.metadata.unregister_broker_record import (
         UnregisterBrokerRecordModel as UnregisterBrokerRecordModel,
     )
+    from kwire_kafka.models.metadata.unregister_controller_record import (
+        UnregisterControllerRecordModel as UnregisterControllerRecordModel,
+    )
     from kwire_kafka.models.metadata.user_scram_credential_record import (
         UserScramCredentialRecordModel as UserScramCredentialRecordModel,
     )
@@ -596,6 +615,7 @@ MODELS = Models(PROTOCOL)
 
 __all__ = [
     "MODELS",
+    "AbortedTxnModel",
     "AbortTransactionRecordModel",
     "AccessControlEntryRecordModel",
     "AccessControlRecordModel",
@@ -660,6 +680,7 @@ __all__ = [
     "ControlledShutdownResponseModel",
     "ControllerRegistrationRequestModel",
     "ControllerRegistrationResponseModel",
+    "ControlRecordTypeSchemaModel",
     "CreateAclsRequestModel",
     "CreateAclsResponseModel",
     "CreateDelegationTokenRequestModel",
@@ -851,6 +872,8 @@ __all__ = [
     "StreamsGroupTargetAssignmentMemberValueModel",
     "StreamsGroupTargetAssignmentMetadataKeyModel",
     "StreamsGroupTargetAssignmentMetadataValueModel",
+    "StreamsGroupTopologyDescriptionUpdateRequestModel",
+    "StreamsGroupTopologyDescriptionUpdateResponseModel",
     "StreamsGroupTopologyKeyModel",
     "StreamsGroupTopologyValueModel",
     "SubscriptionInfoModel",
@@ -866,6 +889,9 @@ __all__ = [
     "UnregisterBrokerRecordModel",
     "UnregisterBrokerRequestModel",
     "UnregisterBrokerResponseModel",
+    "UnregisterControllerRecordModel",
+    "UnregisterControllerRequestModel",
+    "UnregisterControllerResponseModel",
     "UpdateFeaturesRequestModel",
     "UpdateFeaturesResponseModel",
     "UpdateMetadataRequestModel",

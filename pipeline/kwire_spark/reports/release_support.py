@@ -84,8 +84,8 @@ def is_newer(api_key: int, version: int, releases: Releases = RELEASES) -> bool:
 def spans(names: Sequence[str], releases: Releases = RELEASES) -> str:
     """Names of releases as text, with adjacent ones joined.
 
-    >>> spans(["3.7.2", "3.8.1", "4.0.0"]), spans(["4.0.1", "4.1.1"]), spans([])
-    ('3.7.2 to 3.8.1, 4.0.0', '4.0.1 and newer', '')
+    >>> spans(["3.7.2", "3.8.0", "4.0.0"]), spans([])
+    ('3.7.2 to 3.8.0, 4.0.0', '')
     """
     order = list(releases)
     texts = []

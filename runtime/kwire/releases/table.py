@@ -56,7 +56,8 @@ class Releases(Mapping[str, Release]):
         if known is None:
             major = name.split(".")[0]
             near = [other for other in self._sources if other.split(".")[0] == major]
-            raise UnknownReleaseError(name, near or self._sources)
+            newest = {other.rsplit(".", other.count(".") - 1)[0]: other for other in self._sources}
+            raise UnknownReleaseError(name, near or newest.values())
         return self._releases[known]
 
     def __contains__(self, name: object) -> bool:

@@ -30,6 +30,10 @@ class AddRaftVoterRequestModel(ModelOf[codec.AddRaftVoterRequest]):
         """Id of that node's metadata log directory, which distinguishes a wiped or replaced disk from the old one."""
         listeners: list[ListenerModel]
         """Endpoints to store with the voter; the leader first tries to reach it through them."""
+        ack_when_committed: bool = OPTIONAL
+        """True to be answered after the new set of voters is committed, false as soon as the leader has appended it
+        to its own log. Versions 1+.
+        """
 
 
 class ListenerModel(ModelOf[codec.Listener]):

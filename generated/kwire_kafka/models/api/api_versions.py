@@ -24,6 +24,12 @@ class ApiVersionsRequestModel(ModelOf[codec.ApiVersionsRequest]):
         """
         client_software_version: str = OPTIONAL
         """Release of the client library; the broker rejects unusual characters in it. Versions 3+."""
+        cluster_id: str | None = OPTIONAL
+        """Cluster that the client means to reach; with NodeId the server can refuse a connection that went astray;
+        null if unknown. Versions 5+.
+        """
+        node_id: int = OPTIONAL
+        """Node that the client means to reach; -1 if unknown. Sent together with ClusterId. Versions 5+."""
 
 
 class ApiVersionsResponseModel(ModelOf[codec.ApiVersionsResponse]):

@@ -34,6 +34,10 @@ class BrokerHeartbeatRequestModel(ModelOf[codec.BrokerHeartbeatRequest]):
         """Ids of the log directories that have failed since startup, so that their replicas can be taken offline.
         Versions 1+.
         """
+        cordoned_log_dirs: list[Uuid] | None = OPTIONAL
+        """Ids of the log directories that get no new replicas; null until the broker has caught up enough to know
+        them. Versions 2+.
+        """
 
 
 class BrokerHeartbeatResponseModel(ModelOf[codec.BrokerHeartbeatResponse]):

@@ -23,7 +23,7 @@ class DeleteGroupsRequestModel(ModelOf[codec.DeleteGroupsRequest]):
 
 
 class DeleteGroupsResponseModel(ModelOf[codec.DeleteGroupsResponse]):
-    """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
+    """Returns for each group whether it was deleted."""
 
     STRUCT = codec.DeleteGroupsResponse
     MESSAGE = codec.DeleteGroupsResponse
@@ -46,3 +46,5 @@ class DeletableGroupResultModel(ModelOf[codec.DeletableGroupResult]):
         """Id of the group that this outcome belongs to."""
         error_code: int
         """0 if deleted; NON_EMPTY_GROUP while it has members, NOT_COORDINATOR if sent to the wrong broker."""
+        error_message: str | None = OPTIONAL
+        """Human-readable explanation of the error; null if there is none. Versions 3+."""

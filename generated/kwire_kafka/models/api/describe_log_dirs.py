@@ -67,6 +67,8 @@ class DescribeLogDirsResultModel(ModelOf[codec.DescribeLogDirsResult]):
         """Size in bytes of the volume that holds the directory; -1 if unknown. Versions 4+."""
         usable_bytes: int = OPTIONAL
         """Bytes on that volume available to the broker process; -1 if unknown. Versions 4+."""
+        is_cordoned: bool = OPTIONAL
+        """True if the directory gets no new replicas. Versions 5+."""
 
 
 class DescribeLogDirsTopicModel(ModelOf[codec.DescribeLogDirsTopic]):

@@ -108,6 +108,8 @@ class DescribeShareGroupOffsetsResponsePartitionModel(ModelOf[codec.DescribeShar
         """Share-partition start offset, i.e. the first one not yet finished by the group; -1 if there is no state."""
         leader_epoch: int
         """Leader epoch of the partition, stored with the start offset."""
+        lag: int = OPTIONAL
+        """Records of the partition that the group has not yet finished; -1 if unknown. Versions 1+."""
         error_code: int
         """0 on success; otherwise the reason."""
         error_message: str | None

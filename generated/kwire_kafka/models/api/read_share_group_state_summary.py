@@ -95,3 +95,7 @@ class PartitionResultModel(ModelOf[codec.PartitionResult]):
         """Highest leader epoch of the partition that the share coordinator has stored."""
         start_offset: int
         """Share-partition start offset, from which progress is computed; -1 if not initialized."""
+        delivery_complete_count: int = OPTIONAL
+        """How many offsets from the start offset on are finished, in whatever order; with it the lag is known without
+        reading the states; -1 if unknown. Versions 1+.
+        """

@@ -26,6 +26,8 @@ class ShareAcknowledgeRequestModel(ModelOf[codec.ShareAcknowledgeRequest]):
         """Id of the member that acquired the records."""
         share_session_epoch: int
         """Next epoch of an open session, or -1 to close it and release the remaining records; 0 is invalid here."""
+        is_renew_ack: bool = OPTIONAL
+        """True if some acknowledgements extend the acquisition lock instead of finishing records. Versions 2+."""
         topics: list[AcknowledgeTopicModel]
         """Acknowledgements grouped by topic."""
 
@@ -86,6 +88,10 @@ class ShareAcknowledgeResponseModel(ModelOf[codec.ShareAcknowledgeResponse]):
         """
         error_message: str | None
         """Human-readable explanation of the error; null if there is none."""
+        acquisition_lock_timeout_ms: int = OPTIONAL
+        """Milliseconds for which acquired records stay reserved for the consumer, counted anew from a renewal.
+        Versions 2+.
+        """
         responses: list[ShareAcknowledgeTopicResponseModel]
         """Outcomes grouped by topic."""
         node_endpoints: list[NodeEndpointModel]

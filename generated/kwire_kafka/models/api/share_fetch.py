@@ -40,6 +40,12 @@ class ShareFetchRequestModel(ModelOf[codec.ShareFetchRequest]):
         """Preferred number of records in an acquired batch, which is also the granularity of later acknowledgements.
         Versions 1+.
         """
+        share_acquire_mode: int = OPTIONAL
+        """How records are acquired: 0 in whole batches, which may exceed MaxRecords; 1 never more than MaxRecords.
+        Versions 2+.
+        """
+        is_renew_ack: bool = OPTIONAL
+        """True if some acknowledgements extend the acquisition lock instead of finishing records. Versions 2+."""
         topics: list[FetchTopicModel]
         """Partitions added to the session or with acknowledgements; the session remembers the others."""
         forgotten_topics_data: list[ForgottenTopicModel]

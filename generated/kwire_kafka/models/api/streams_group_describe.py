@@ -22,6 +22,8 @@ class StreamsGroupDescribeRequestModel(ModelOf[codec.StreamsGroupDescribeRequest
         """Groups to describe; the receiving broker must be the coordinator of each."""
         include_authorized_operations: bool
         """True also returns the operations that the caller may perform on each group."""
+        include_topology_description: bool = OPTIONAL
+        """True also returns the stored description of each group's topology. Versions 1+."""
 
 
 class StreamsGroupDescribeResponseModel(ModelOf[codec.StreamsGroupDescribeResponse]):
@@ -63,6 +65,16 @@ class DescribedGroupModel(ModelOf[codec.DescribedGroup]):
         authorized_operations: int
         """Bit field of the operations that the caller may perform, one bit per ACL operation code; -2147483648 if not
         requested.
+        """
+        topology_description: TopologyDescriptionModel | None = OPTIONAL
+        """Processing graph of the application; null unless the status is 3. Versions 1+."""
+        topology_description_status: int = OPTIONAL
+        """Whether there is a description: 0 not requested, 1 none stored, 2 the broker failed to read it (see its
+        log), 3 returned. Versions 1+.
+        """
+        assignor_name: str | None = OPTIONAL
+        """Assignor of the next assignment; the present one may come from another, because a change of the setting
+        starts no rebalance; null in case of an error. Versions 1+.
         """
 
 
@@ -150,6 +162,45 @@ class EndpointModel(ModelOf[codec.Endpoint]):
         """TCP port for interactive queries."""
 
 
+class TopologyDescriptionModel(ModelOf[codec.TopologyDescription]):
+    """The processing graph of the application: its subtopologies and its global stores."""
+
+    STRUCT = codec.TopologyDescription
+    MESSAGE = codec.StreamsGroupDescribeResponse
+
+    if TYPE_CHECKING:
+        subtopologies: list[TopologyDescriptionSubtopologyModel]
+        """Parts of the graph that run as tasks of their own. Versions 1+."""
+        global_stores: list[TopologyDescriptionGlobalStoreModel]
+        """State stores of which every instance holds all data. Versions 1+."""
+
+
+class TopologyDescriptionSubtopologyModel(ModelOf[codec.TopologyDescriptionSubtopology]):
+    """One connected part of the graph."""
+
+    STRUCT = codec.TopologyDescriptionSubtopology
+    MESSAGE = codec.StreamsGroupDescribeResponse
+
+    if TYPE_CHECKING:
+        subtopology_id: str
+        """Id of the subtopology, also the first part of its task ids. Versions 1+."""
+        nodes: list[TopologyDescriptionNodeModel]
+        """All nodes of the subtopology, in any order. Versions 1+."""
+
+
+class TopologyDescriptionGlobalStoreModel(ModelOf[codec.TopologyDescriptionGlobalStore]):
+    """One global store, as the two nodes that fill it."""
+
+    STRUCT = codec.TopologyDescriptionGlobalStore
+    MESSAGE = codec.StreamsGroupDescribeResponse
+
+    if TYPE_CHECKING:
+        source: TopologyDescriptionNodeModel
+        """The node that reads the topic of the store. Versions 1+."""
+        processor: TopologyDescriptionNodeModel
+        """The node that writes the records into the store. Versions 1+."""
+
+
 class TaskOffsetModel(ModelOf[codec.TaskOffset]):
     """Progress of one stateful task."""
 
@@ -221,3 +272,28 @@ class TopicInfoModel(ModelOf[codec.TopicInfo]):
         """Replication factor; 0 if the broker's default applies."""
         topic_configs: list[KeyValueModel]
         """Setting overrides of the topic."""
+
+
+class TopologyDescriptionNodeModel(ModelOf[codec.TopologyDescriptionNode]):
+    """One node of the processing graph, with the edges that leave it."""
+
+    STRUCT = codec.TopologyDescriptionNode
+    MESSAGE = codec.StreamsGroupDescribeResponse
+
+    if TYPE_CHECKING:
+        name: str
+        """Name of the node, unique within the topology, such as KSTREAM-SOURCE-0000000000. Versions 1+."""
+        node_type: int
+        """Kind of the node: 1 source, 2 processor, 3 sink. Versions 1+."""
+        source_topics: list[str]
+        """Topics that a source reads; empty for other nodes, and for a source that finds its topics at run time.
+        Versions 1+.
+        """
+        sink_topic: str | None
+        """Topic that a sink writes to; null for other nodes, and for a sink that chooses the topic per record.
+        Versions 1+.
+        """
+        stores: list[str]
+        """Names of the state stores that a processor uses; empty for other nodes. Versions 1+."""
+        successors: list[str]
+        """Names of the nodes that receive this node's output; the only form in which edges are sent. Versions 1+."""

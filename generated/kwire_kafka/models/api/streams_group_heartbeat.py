@@ -204,10 +204,14 @@ class StreamsGroupHeartbeatResponseModel(ModelOf[codec.StreamsGroupHeartbeatResp
         """Epoch to send next; increases once the member has caught up with a new target."""
         heartbeat_interval_ms: int
         """Milliseconds to wait before the next heartbeat, as configured on the broker."""
-        acceptable_recovery_lag: int
-        """Largest lag in records at which a warm-up task counts as caught up and can become active."""
+        acceptable_recovery_lag_legacy: int = OPTIONAL
+        """Largest lag in records at which a warm-up task counts as caught up and can become active. Versions 0."""
         task_offset_interval_ms: int
         """Milliseconds between reports of task changelog offsets, as configured on the broker."""
+        acceptable_recovery_lag: int = OPTIONAL
+        """Offsets by which a client may lag and still be given a task as active; -1 if the broker has no such
+        setting. Versions 1+.
+        """
         status: list[StatusModel] | None
         """Conditions found by the broker, e.g. missing topics; null or empty if there are none."""
         active_tasks: list[StreamsGroupHeartbeatResponseTaskIdsModel] | None
@@ -216,6 +220,10 @@ class StreamsGroupHeartbeatResponseModel(ModelOf[codec.StreamsGroupHeartbeatResp
         """Tasks to replicate for fast failover; null if unchanged."""
         warmup_tasks: list[StreamsGroupHeartbeatResponseTaskIdsModel] | None
         """Tasks whose state is to be restored before they become active; null if unchanged."""
+        topology_description_required: bool = OPTIONAL
+        """True asks the client to send StreamsGroupTopologyDescriptionUpdate, because the stored description is
+        absent or outdated. Versions 1+.
+        """
         endpoint_information_epoch: int
         """Version of the endpoint map below, repeated by the client in the next heartbeat."""
         partitions_by_user_endpoint: list[EndpointToPartitionsModel] | None

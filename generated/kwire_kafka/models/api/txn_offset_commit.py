@@ -9,6 +9,8 @@ from kwire.models import OPTIONAL, ModelOf
 from kwire_kafka.api import txn_offset_commit as codec
 
 TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kwire.uuids import Uuid
 
 
 class TxnOffsetCommitRequestModel(ModelOf[codec.TxnOffsetCommitRequest]):
@@ -26,7 +28,7 @@ class TxnOffsetCommitRequestModel(ModelOf[codec.TxnOffsetCommitRequest]):
         """Producer id of the transaction."""
         producer_epoch: int
         """Epoch of the producer; an outdated one is fenced."""
-        generation_id: int = OPTIONAL
+        generation_id_or_member_epoch: int = OPTIONAL
         """Generation or member epoch of the consumer, which fences former members; -1 skips the check. Versions 3+.
         """
         member_id: str = OPTIONAL
@@ -44,8 +46,10 @@ class TxnOffsetCommitRequestTopicModel(ModelOf[codec.TxnOffsetCommitRequestTopic
     MESSAGE = codec.TxnOffsetCommitRequest
 
     if TYPE_CHECKING:
-        name: str
-        """Name of the consumed topic."""
+        name: str = OPTIONAL
+        """Name of the consumed topic. Versions 0-5."""
+        topic_id: Uuid = OPTIONAL
+        """Id of the topic, in place of its name. Versions 6+."""
         partitions: list[TxnOffsetCommitRequestPartitionModel]
         """One position for each partition."""
 
@@ -89,8 +93,10 @@ class TxnOffsetCommitResponseTopicModel(ModelOf[codec.TxnOffsetCommitResponseTop
     MESSAGE = codec.TxnOffsetCommitResponse
 
     if TYPE_CHECKING:
-        name: str
-        """Name of the topic that the partitions belong to."""
+        name: str = OPTIONAL
+        """Name of the topic that the partitions belong to. Versions 0-5."""
+        topic_id: Uuid = OPTIONAL
+        """Id of the topic, in place of its name. Versions 6+."""
         partitions: list[TxnOffsetCommitResponsePartitionModel]
         """One outcome for each partition."""
 

@@ -54,6 +54,10 @@ class PartitionDataModel(ModelOf[codec.PartitionData]):
         """Leader epoch of the sender, which fences former leaders that still write."""
         start_offset: int
         """New share-partition start offset; -1 keeps the stored one."""
+        delivery_complete_count: int = OPTIONAL
+        """How many offsets from the start offset on are finished, in whatever order; with it the lag is known without
+        reading the states; -1 if unknown. Versions 1+.
+        """
         state_batches: list[StateBatchModel]
         """Changed runs only; the coordinator merges them into the stored state."""
 

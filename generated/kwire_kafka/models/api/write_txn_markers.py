@@ -41,6 +41,10 @@ class WritableTxnMarkerModel(ModelOf[codec.WritableTxnMarker]):
         """Leader epoch of the coordinator's __transaction_state partition, with which a former coordinator is
         refused.
         """
+        transaction_version: int = OPTIONAL
+        """Protocol of the transaction: 0 or 1 keep the producer epoch, 2 raises it with every transaction (KIP-890).
+        Versions 2+.
+        """
 
 
 class WritableTxnMarkerTopicModel(ModelOf[codec.WritableTxnMarkerTopic]):

@@ -56,3 +56,7 @@ class TopicPartitionsModel(ModelOf[codec.TopicPartitions]):
         """Id of the topic, which distinguishes it from a re-created one."""
         partitions: list[int]
         """Numbers of the partitions."""
+        assignment_epochs: list[int] | None = OPTIONAL
+        """For each of Partitions, in its order, the member epoch at which the member got it; commits with an older
+        epoch are refused.
+        """

@@ -31,3 +31,6 @@ class ShareGroupTargetAssignmentMetadataValueModel(ModelOf[codec.ShareGroupTarge
     if TYPE_CHECKING:
         assignment_epoch: int
         """Group epoch of the target assignment; a new one is due if it is lower than the current group epoch."""
+        assignment_timestamp: int = OPTIONAL
+        """Milliseconds since the epoch at which the computation of this assignment ended; 0 if it was not recorded.
+        """

@@ -43,6 +43,10 @@ class ShareSnapshotValueModel(ModelOf[codec.ShareSnapshotValue]):
         """Highest leader epoch that wrote; writes with a lower one are refused."""
         start_offset: int
         """Share-partition start offset, before which all records are finished; -1 if not yet known."""
+        delivery_complete_count: int = OPTIONAL
+        """How many offsets from the start offset on are finished, in whatever order; with it the lag is known without
+        reading the states; -1 if unknown.
+        """
         create_timestamp: int
         """Time at which the first snapshot was written, in milliseconds since the Unix epoch."""
         write_timestamp: int

@@ -41,6 +41,10 @@ class ShareUpdateValueModel(ModelOf[codec.ShareUpdateValue]):
         """Leader epoch of the partition leader that wrote the change."""
         start_offset: int
         """New share-partition start offset; -1 keeps the previous one."""
+        delivery_complete_count: int = OPTIONAL
+        """How many offsets from the start offset on are finished, in whatever order; with it the lag is known without
+        reading the states; -1 if unknown.
+        """
         state_batches: list[StateBatchModel]
         """Changed runs only; all other offsets keep their state from the snapshot and earlier updates."""
 

@@ -62,3 +62,7 @@ class TaskIdsModel(ModelOf[codec.TaskIds]):
         """Id of the subtopology, as in the group's topology record."""
         partitions: list[int]
         """Numbers of the input partitions, one for each task."""
+        assignment_epochs: list[int] | None = OPTIONAL
+        """For each of Partitions, in its order, the member epoch at which the member got the active task; commits
+        with an older epoch are refused.
+        """

@@ -35,3 +35,26 @@ class StreamsGroupMetadataValueModel(ModelOf[codec.StreamsGroupMetadataValue]):
         """Group epoch; tasks must be reassigned if it is greater than the assignment epoch."""
         metadata_hash: int
         """Hash of the metadata of all topics of the topology, by which changes are detected."""
+        validated_topology_epoch: int = OPTIONAL
+        """Topology epoch whose topics were found to exist with fitting settings; -1 if none was checked."""
+        last_assignment_configs: list[LastAssignmentConfigModel] | None = OPTIONAL
+        """Settings of the group with which the last assignment was computed."""
+        stored_description_topology_epoch: int = OPTIONAL
+        """Topology epoch whose description is stored; -1 if none is, -2 if storing or deleting it was interrupted."""
+        failed_description_topology_epoch: int = OPTIONAL
+        """Topology epoch whose description was refused for good, so that members are not asked for it again; -1 if
+        none was.
+        """
+
+
+class LastAssignmentConfigModel(ModelOf[codec.LastAssignmentConfig]):
+    """One setting."""
+
+    STRUCT = codec.LastAssignmentConfig
+    MESSAGE = codec.StreamsGroupMetadataValue
+
+    if TYPE_CHECKING:
+        key: str
+        """Name of the setting."""
+        value: str
+        """Value of the setting, as text."""

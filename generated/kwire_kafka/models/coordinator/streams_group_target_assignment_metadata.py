@@ -31,3 +31,6 @@ class StreamsGroupTargetAssignmentMetadataValueModel(ModelOf[codec.StreamsGroupT
     if TYPE_CHECKING:
         assignment_epoch: int
         """Group epoch of the target assignment, to which members advance."""
+        assignment_timestamp: int = OPTIONAL
+        """Milliseconds since the epoch at which the computation of this assignment ended; 0 if it was not recorded.
+        """

@@ -30,3 +30,6 @@ class BrokerRegistrationChangeRecordModel(ModelOf[codec.BrokerRegistrationChange
         """Change of the controlled shutdown: 1 marks the broker as shutting down, 0 changes nothing. Versions 1+."""
         log_dirs: list[Uuid] = OPTIONAL
         """Ids of the log directories that are online; empty changes nothing. Versions 2+."""
+        cordoned_log_dirs: list[Uuid] | None = OPTIONAL
+        """Ids of the log directories that get no new replicas from now on; null if that does not change. Versions 3+.
+        """

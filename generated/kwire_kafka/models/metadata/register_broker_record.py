@@ -40,6 +40,8 @@ class RegisterBrokerRecordModel(ModelOf[codec.RegisterBrokerRecord]):
         """True if the broker has asked to shut down and is handing over its leadership. Versions 1+."""
         log_dirs: list[Uuid] = OPTIONAL
         """Ids of the broker's online log directories; empty if it does not report them. Versions 3+."""
+        cordoned_log_dirs: list[Uuid] | None = OPTIONAL
+        """Ids of the log directories that get no new replicas; null if the broker did not say. Versions 4+."""
 
 
 class BrokerEndpointModel(ModelOf[codec.BrokerEndpoint]):

@@ -1,0 +1,198 @@
+"""Kafka's releases in Maven: which there are, and the jars of some of them, without what they depend on.
+
+Takes a java and ``mvn`` on the path. Nothing here knows the modules of a release: the broker's own description of its
+dependencies (its POM) lists them. A module that was not published is named in :class:`Jars`, and is not an error.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import tempfile
+import xml.etree.ElementTree as ET
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from kwirec.merge.history import release_key
+from kwirec.versions import RELEASE
+
+CACHE = Path(__file__).resolve().parents[1] / "build" / "releases"
+FIRST = "2.2.0"
+"""The first release with definitions of all APIs."""
+SCALA_213 = (2, 4)
+"""The first line whose broker was compiled for Scala 2.13; those before are named after 2.12."""
+
+KAFKA = "org.apache.kafka"
+BESIDE_THE_BROKER = ("kafka-streams",)
+"""Modules with definitions on which the broker does not depend."""
+LOGGING = ("org.slf4j", "slf4j-api", "1.7.36")
+"""Kafka's classes need it to be loaded."""
+MISSING = "missing.txt"
+
+QUICK = {"MAVEN_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
+"""Maven runs for seconds: optimizing its own classes takes longer than what it does with them."""
+
+PROJECT = """\
+<project>
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>kwire</groupId>
+  <artifactId>releases</artifactId>
+  <version>1</version>
+  {}
+</project>
+"""
+DEPENDENCY = """\
+<dependencies><dependency>
+    <groupId>{}</groupId><artifactId>{}</artifactId><version>{}</version>
+    <exclusions><exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion></exclusions>
+  </dependency></dependencies>"""
+COPY = """\
+<build><plugins><plugin>
+    <artifactId>maven-dependency-plugin</artifactId>
+    <configuration><artifactItems>
+{}
+    </artifactItems></configuration>
+  </plugin></plugins></build>"""
+ITEM = """\
+      <artifactItem>
+        <groupId>{}</groupId><artifactId>{}</artifactId><version>{}</version><type>{}</type>
+        <outputDirectory>{}</outputDirectory>
+      </artifactItem>"""
+
+
+class MavenError(Exception):
+    """Maven could not do what it was asked; the message is what it said."""
+
+
+@dataclass(frozen=True)
+class Module:
+    """A module of Kafka in one release."""
+
+    name: str
+    release: str
+
+    def __str__(self) -> str:
+        return f"{KAFKA}:{self.name}:jar:{self.release}"
+
+
+@dataclass(frozen=True)
+class Jars:
+    """A release's jars by module (``clients``, ``group-coordinator``, …, that of the broker itself is ``core``).
+
+    ``missing`` are modules that the broker depends on, and that Maven does not have.
+    """
+
+    release: str
+    folder: Path
+    modules: dict[str, Path]
+    logging: Path
+    missing: tuple[str, ...]
+
+
+def releases() -> list[str]:
+    """The final releases that Maven has from 2.2.0 on, oldest first."""
+    pom = DEPENDENCY.format(KAFKA, "kafka-clients", f"[{FIRST},)")
+    _mvn(pom, "dependency:tree", "--update-snapshots")  # which brings the list of all versions
+    repository = _mvn(pom, "help:evaluate", "-Dexpression=settings.localRepository", "-DforceStdout").strip()
+    lists = Path(repository, *KAFKA.split("."), "kafka-clients").glob("maven-metadata-*.xml")
+    versions = {node.text or "" for file in lists for node in ET.parse(file).iter("version")}
+    final = (version for version in versions if RELEASE.fullmatch(version))
+    return sorted((one for one in final if release_key(one) >= release_key(FIRST)), key=release_key)
+
+
+def bring(wanted: Sequence[str]) -> list[Jars]:
+    """The jars of these releases, which Maven brings in two runs unless they are in the cache already."""
+    if absent := [release for release in wanted if not (CACHE / release).is_dir()]:
+        CACHE.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=CACHE) as scratch:
+            fresh = Path(scratch).resolve()
+            brokers = [Module(_broker(release), release) for release in absent]
+            _mvn(_copying(brokers, "pom", fresh), "dependency:copy")
+            modules = [module for broker in brokers for module in _modules(broker, fresh)]
+            missing = _copy(modules, fresh)
+            for release in absent:
+                names = [module.name for module in missing if module.release == release]
+                (fresh / release / MISSING).write_text("".join(f"{name}\n" for name in names))
+                (fresh / release).rename(CACHE / release)  # all or nothing: a folder that exists is complete
+    return [_jars(release) for release in wanted]
+
+
+def _jars(release: str) -> Jars:
+    folder = CACHE / release
+    [logging] = folder.glob("slf4j-api-*.jar")
+    jars = {_module(path.name, release): path for path in sorted(folder.glob(f"*-{release}.jar"))}
+    return Jars(release, folder, jars, logging, tuple((folder / MISSING).read_text().split()))
+
+
+def _module(jar: str, release: str) -> str:
+    name = jar.removesuffix(f"-{release}.jar")
+    return "core" if name.startswith("kafka_") else name.removeprefix("kafka-")
+
+
+def _broker(release: str) -> str:
+    return "kafka_2.13" if release_key(release)[:2] >= SCALA_213 else "kafka_2.12"
+
+
+def _modules(broker: Module, folder: Path) -> Iterator[Module]:
+    """The broker, the modules of Kafka that its POM in ``folder`` names, and those beside it."""
+    names = [broker.name]
+    pom = ET.parse(folder / broker.release / f"{broker.name}-{broker.release}.pom")
+    for node in pom.iterfind("{*}dependencies/{*}dependency"):
+        group, name, scope = (node.findtext(f"{{*}}{part}", "") for part in ("groupId", "artifactId", "scope"))
+        if group == KAFKA and scope != "test":
+            names.append(name)
+    return (Module(name, broker.release) for name in dict.fromkeys([*names, *BESIDE_THE_BROKER]))
+
+
+def _copy(modules: Sequence[Module], folder: Path) -> list[Module]:
+    """Copy the jars that Maven has into ``folder``, each release's into its own, and return the modules it lacks."""
+    missing: list[Module] = []
+    while True:
+        left = [module for module in modules if module not in missing]
+        try:
+            _mvn(_copying(left, "jar", folder), "dependency:copy", "--update-snapshots")
+            return missing
+        except MavenError as problem:
+            named = [module for module in left if str(module) in str(problem)]
+            if not named or "Could not find artifact" not in str(problem):
+                raise
+            missing += named
+
+
+def _copying(modules: Iterable[Module], kind: str, folder: Path) -> str:
+    """The part of a POM that copies files of these modules, and what they need to be loaded."""
+    items = [ITEM.format(KAFKA, one.name, one.release, kind, folder / one.release) for one in modules]
+    if kind == "jar":
+        items += [
+            ITEM.format(*LOGGING, kind, folder / release) for release in dict.fromkeys(m.release for m in modules)
+        ]
+    return COPY.format("\n".join(items))
+
+
+def _mvn(part: str, goal: str, *options: str) -> str:
+    """What Maven prints for a project with this part."""
+    with tempfile.TemporaryDirectory() as project:
+        Path(project, "pom.xml").write_text(PROJECT.format(part))
+        command = ["mvn", "--batch-mode", "--quiet", goal, *options]
+        try:
+            done = subprocess.run(
+                command,
+                cwd=project,
+                env=QUICK | os.environ,
+                capture_output=True,
+                text=True,
+                timeout=1800,
+                check=False,
+            )
+        except FileNotFoundError:
+            raise MavenError("this needs mvn (Maven) and java on the path") from None
+    if done.returncode:
+        raise MavenError(_plain(done.stdout + done.stderr))
+    return _plain(done.stdout)
+
+
+def _plain(text: str) -> str:
+    """Without the codes for colours that some versions of Maven print even into a pipe."""
+    return re.sub("\x1b\\[[0-9;]*m", "", text)
