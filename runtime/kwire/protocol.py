@@ -162,22 +162,25 @@ class MessageRegistry(MessageMapping["type[Message]"]):
         """Why no class reads this version of an API: ``Fetch 19 is newer than Kafka 4.1.1, the newest release known
         here``, or the like for an unknown API and a version that no release had. Empty if a class reads it."""
         if api_key not in self._requests:
-            return f"API key {api_key} is not in {self._newest or 'this protocol'}"
+            return f"API key {api_key} is not in {self._newest() or 'this protocol'}"
         name, valid = self.api_name(api_key), self.request(api_key).VALID_VERSIONS
         if version < valid.start:
             return f"{name} has no version {version}"
         if version < valid.stop:
             return ""
-        return f"{name} {version} is newer than {self._newest or f'{valid[-1]}, the newest version known here'}"
+        return f"{name} {version} is newer than {self._newest() or f'{valid[-1]}, the newest version known here'}"
 
     @property
-    def _newest(self) -> str:
-        """The newest release, if the package has its releases."""
+    def newest_release(self) -> str:
+        """The name of the newest release of the package; empty if it was generated without releases."""
         try:
             *_, name = _module(f"{self._package}.releases").RELEASES
         except ImportError:
             return ""
-        return f"Kafka {name}, the newest release known here"
+        return str(name)
+
+    def _newest(self) -> str:
+        return f"Kafka {name}, the newest release known here" if (name := self.newest_release) else ""
 
     @property
     def logs(self) -> tuple[str, ...]:

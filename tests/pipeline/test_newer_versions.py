@@ -13,20 +13,22 @@ import pytest
 from kwire.connection import CLIENT, SERVER
 from kwire.frames import frame
 from kwire.headers import RequestHeader
-from kwire.protocol import MessageRegistry
-from kwire_kafka import PROTOCOL, HeartbeatRequest, HeartbeatResponse
+from kwire.protocol import TAKE_IN, MessageRegistry
+from kwire_kafka import PROTOCOL, ApiVersionsRequest, ApiVersionsResponse, HeartbeatRequest, HeartbeatResponse
 from kwire_kafka.releases import RELEASES
 from kwire_spark.columns import EXCHANGES
+from kwire_spark.command import run
 from kwire_spark.frames import ConnectionRows, frame_batches
 from kwire_spark.frames.projection import ConnectionProjection
 from kwire_spark.options import OptionError, Options
 from kwire_spark.projection import Projection
 from kwire_spark.readers import CaptureReader
+from kwire_spark.reports.newer import newer_than_known
 from kwire_spark.tables.structs import ExchangeStructs
 from kwire_spark.text_logs import Split, request_batches
 from tests.pipeline.capture_files import Conversation, Segment, packets, write_pcap
 from tests.pipeline.connection_pieces import answered, asked, pieces, values
-from tests.pipeline.newer_kafka import NEWER, PACKAGE
+from tests.pipeline.newer_kafka import NEWER, PACKAGE, RELEASE
 
 NEWEST = f"Kafka {RELEASES.newest.name}, the newest release known here"
 REASON = f"Heartbeat {NEWER} is newer than {NEWEST}"
@@ -153,3 +155,87 @@ def test_the_state_of_a_stream_is_of_the_package(newer: MessageRegistry) -> None
     assert rows.feed(request) == []
     (row,) = rows.feed(response)
     assert row is not None
+
+
+HEARTBEATS = {"api_key": 12, "version": NEWER}
+
+
+def test_the_summary_has_what_is_newer_once() -> None:
+    seen = [
+        {"seen_in": "capture", "requests": 1200, **HEARTBEATS},
+        {"seen_in": "request_log", "requests": 1000, **HEARTBEATS},  # the same requests
+        {"seen_in": "capture", "requests": 5, "api_key": 999, "version": 2},
+        {"seen_in": "capture", "requests": 7, "api_key": 12, "version": 4},
+    ]
+    assert newer_than_known(seen, PROTOCOL) == (
+        f"1,205 requests newer than {NEWEST}, counted but not decoded: Heartbeat {NEWER} (1,200), "
+        f"API key 999 in version 2 (5); {TAKE_IN}.",
+    )
+    assert newer_than_known(seen[3:], PROTOCOL) == ()
+    (sentence,) = newer_than_known([{"seen_in": "capture", "requests": 2, "api_key": 12, "version": -1}], PROTOCOL)
+    assert sentence.startswith("2 requests older than the versions known here, counted but not decoded: Heartbeat -1")
+
+
+def test_only_the_most_frequent_are_named() -> None:
+    seen = [{"seen_in": "capture", "requests": 1, "api_key": 999, "version": version} for version in range(12)]
+    (sentence,) = newer_than_known(seen, PROTOCOL)
+    assert sentence.count("API key 999") == 10
+    assert "2 more versions" in sentence
+
+
+@pytest.fixture(scope="module")
+def capture(newer: MessageRegistry, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A client that negotiates, and then sends a version that only the newer package has."""
+    asks = ApiVersionsRequest(client_software_name="lib", client_software_version="9.9")
+    segments = [asked(asks, 3, 1), answered(ApiVersionsResponse(), 3, 1), *beats(newer)]
+    path = tmp_path_factory.mktemp("given") / "newer.pcap"
+    return str(write_pcap(path, packets(Conversation(segments))))
+
+
+REPORTS = [["clients"], ["readiness", "--target", RELEASES.newest.name], ["census"], ["latency"]]
+
+
+@pytest.mark.parametrize("command", REPORTS, ids=lambda command: command[0])
+def test_each_report_says_once_what_is_newer(
+    command: list[str], capture: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert run([*command, capture, "--out", str(tmp_path), "-q"]) == 0
+    (report,) = tmp_path.glob("*.html")
+    assert report.read_text().count("counted but not decoded") == 1
+    out = " ".join(capfd.readouterr().out.split())
+    assert (
+        out.count(f"1 request newer than {NEWEST}, counted but not decoded: Heartbeat {NEWER} (1); {TAKE_IN}.") == 1
+    )
+
+
+@pytest.mark.parametrize("command", REPORTS, ids=lambda command: command[0])
+def test_each_report_takes_the_package_that_has_it(
+    command: list[str], capture: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    command = [RELEASE if word == RELEASES.newest.name else word for word in command]
+    assert run([*command, capture, "--out", str(tmp_path), "-q", "--protocol", PACKAGE]) == 0
+    out = capfd.readouterr().out
+    assert "counted but not decoded" not in out
+    assert "Heartbeat" in out or command[0] == "readiness"
+
+
+def test_releases_of_another_package(capture: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    arguments = [capture, "--out", str(tmp_path), "-q", "--protocol", PACKAGE]
+    assert run(["readiness", "--target", RELEASES.newest.name, *arguments]) == 2
+    assert "unknown release" in capfd.readouterr().err
+    known = ["--releases", "kwire_kafka"]
+    assert run(["readiness", "--target", RELEASES.newest.name, *arguments, *known]) == 0
+    assert run(["census", *arguments, "--releases", "json"]) == 2
+    assert "no releases in the package json" in capfd.readouterr().err
+
+
+def test_an_unknown_target_tells_how_to_take_it_in(
+    capture: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["readiness", "--target", "98.0.0", capture, "--out", str(tmp_path), "-q"]) == 2
+    assert TAKE_IN in capfd.readouterr().err
+
+
+def test_the_name_of_the_package_is_checked_first(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(["clients", str(tmp_path / "none"), "--protocol", "../x", "--out", str(tmp_path), "-q"]) == 2
+    assert "'../x' is not the name of a package" in capfd.readouterr().err

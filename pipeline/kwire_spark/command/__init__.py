@@ -14,6 +14,7 @@ from importlib import import_module
 import click
 
 from kwire.errors import KwireError, UnknownReleaseError
+from kwire.protocol import TAKE_IN
 from kwire_spark.options import BrokenInputError, OptionError
 from kwire_spark.reports.text import visible
 
@@ -73,7 +74,9 @@ def one_line(error: Exception) -> tuple[str, bool]:
 
     An exception of Spark has the stack traces of Python and the JVM: the last error in them is the cause.
     """
-    if isinstance(error, OptionError | UnknownReleaseError):
+    if isinstance(error, UnknownReleaseError):
+        return f"{error}; {TAKE_IN}", True
+    if isinstance(error, OptionError):
         return str(error), True
     if isinstance(error, KwireError | BrokenInputError):
         return str(error), False

@@ -15,7 +15,7 @@ import click
 from kwire_spark.command.engines import AUTO, ENGINES, LOCAL_LIMIT, PARQUET, SPARK, Engine, engine_for
 from kwire_spark.folders import claimed
 from kwire_spark.inputs import Inputs, find
-from kwire_spark.options import FAILFAST, BrokenInputError, OptionError
+from kwire_spark.options import FAILFAST, BrokenInputError, OptionError, Options
 from kwire_spark.reports.report import Cell, Column, Report, Table
 from kwire_spark.reports.text import counted, visible
 
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.status import Status
 
+    from kwire.protocol import MessageRegistry
+    from kwire.releases import Releases
     from kwire_spark.tables.relations import Relation
 
     Command = Callable[..., Any]
@@ -35,7 +37,7 @@ MAX_PROBLEMS = 1000
 WIDTH = 140
 """Characters per line if the output is not a terminal."""
 
-SOURCE_OPTIONS = ("ports", "time_zone", "mode", "start", "end")
+SOURCE_OPTIONS = ("ports", "time_zone", "mode", "start", "end", "protocol")
 TABLE_FORMAT = click.option(
     "--table-format", default=PARQUET, show_default=True, help="Format of tables: any that Spark can write."
 )
@@ -49,6 +51,14 @@ ENGINE = click.option(
 )
 PORTS = click.option(
     "--ports", metavar="PORTS", help="Broker ports, e.g. 9092,19092, for captures that start in mid-connection."
+)
+PROTOCOL = click.option(
+    "--protocol",
+    metavar="PACKAGE",
+    help="Generated package that defines the messages, e.g. of a newer release or a fork; default: kwire_kafka.",
+)
+RELEASES = click.option(
+    "--releases", metavar="PACKAGE", help="Generated package with the known releases; default: that of --protocol."
 )
 QUIET = click.option("--quiet", "-q", is_flag=True, help="Do not show progress.")
 
@@ -68,6 +78,17 @@ class Run:
     def pages(self) -> str:
         """The folder of pages: on this machine even if tables are written to a cluster's file system."""
         return DEFAULT_OUT if "://" in self.out else self.out
+
+    @property
+    def protocol(self) -> MessageRegistry:
+        """The messages of the package that ``--protocol`` names."""
+        return Options(self.options).protocol()
+
+    def releases(self, package: str | None) -> Releases:
+        """The releases of a generated package, by default that of the messages."""
+        from kwire_spark.reports.release_support import releases_of
+
+        return releases_of(package or self.protocol.package)
 
     def step(self, doing: str) -> Status:
         """Progress that is shown within a ``with`` block."""
@@ -96,16 +117,21 @@ class Run:
         with self.step("Writing clients"):
             self.engine.write_clients(clients, self.out)
 
-    def publish(self, report: Report, broken: Rows = ()) -> int:
+    def publish(self, report: Report, broken: Rows = (), requests: Relation | None = None) -> int:
         """Write the report's page and tables, print it, and return its exit code.
 
-        Files come first, because printing ends early if the output is piped into ``head``.
+        The summary says which of ``requests``, a tally or EXCHANGES, are newer than the known releases. Files come
+        first, because printing ends early if the output is piped into ``head``.
         """
         from rich.markup import escape
 
         from kwire_spark.reports.files import write_report
+        from kwire_spark.reports.newer import newer_than_known
         from kwire_spark.reports.terminal import print_report
+        from kwire_spark.tables.clients import versions_seen
 
+        if requests is not None and (newer := newer_than_known(versions_seen(requests), self.protocol)):
+            report = replace(report, summary=(*report.summary, *newer))
         report = _with_problems(report, broken, self.inputs.skipped)
         page = escape(visible(str(write_report(report, self.pages)[0]), 1000))
         print_report(report, self.console)
@@ -145,6 +171,7 @@ def with_inputs(
         click.option("--time-zone", metavar="ZONE", help="Time zone of logs, e.g. Europe/Berlin; default: UTC."),
         click.option("--end", metavar="TIME", help="Skip data from this time on."),
         click.option("--start", metavar="TIME", help="Skip data from before this time, e.g. 2026-11-21T16:30."),
+        PROTOCOL,
         PORTS,
         MASTER,
         *([ENGINE] if local else []),
@@ -168,6 +195,7 @@ def with_inputs(
 
             options = {name: value for name in SOURCE_OPTIONS if (value := values.pop(name))}
             progress = Console(stderr=True, quiet=quiet)
+            Options(options).protocol()  # fail before anything is read
             inputs = _find_inputs(paths, progress, options.get("mode") == FAILFAST)
             console = Console(width=None if sys.stdout.isatty() else WIDTH)
             chosen = engine_for(engine, inputs, out, table_format, master)

@@ -39,7 +39,7 @@ def decode(run: Run, raw: bool, topics: str) -> int:
         for name, table in _main(run, [name for name in FRAMES.names if raw or name != "raw"]).items()
     }
     if with_ids := [main[name] for name in ("exchanges", "records") if name in main]:
-        names = output.add(topic_names(*with_ids).coalesce(1), "topics").coalesce(1).persist()
+        names = output.add(topic_names(*with_ids, protocol=run.protocol).coalesce(1), "topics").coalesce(1).persist()
     if "exchanges" in main:
         _add_apis(output, main["exchanges"], names)
     if "records" in main:
@@ -49,7 +49,9 @@ def decode(run: Run, raw: bool, topics: str) -> int:
     with run.step("Looking for broken input"):
         broken = problems(*main.values())
     table = Table("tables", "Tables", rows=tuple(output.rows), empty="None.").with_columns("table", "rows", "path")
-    return run.publish(Report("decode", "Decoded tables", (f"Read {run.inputs}.",), (table,)), broken)
+    return run.publish(
+        Report("decode", "Decoded tables", (f"Read {run.inputs}.",), (table,)), broken, main.get("exchanges")
+    )
 
 
 class _Output:
@@ -105,9 +107,10 @@ def _main(run: Run, frame_columns: list[str]) -> dict[str, Any]:
 def _add_apis(output: _Output, exchanges: DataFrame, topic_names: DataFrame) -> None:
     from kwire_spark.tables.typed import messages
 
+    protocol = output.run.protocol
     known = exchanges.where("_corrupt IS NULL AND api IS NOT NULL")
     counts = {row["api"]: row["count"] for row in known.groupBy("api").count().collect()}
-    output.add_typed("apis", counts, lambda api: messages(known, api), topic_names)
+    output.add_typed("apis", counts, lambda api: messages(known, api, protocol=protocol), topic_names)
 
 
 def _add_internal(output: _Output, records: DataFrame, topic_names: DataFrame) -> None:
@@ -116,9 +119,10 @@ def _add_internal(output: _Output, records: DataFrame, topic_names: DataFrame) -
     from kwire_spark.tables.record_structs import record_kinds
     from kwire_spark.tables.typed import is_of, typed_records
 
+    protocol = output.run.protocol
     known = records.where("_corrupt IS NULL")
     (row,) = known.agg(
-        *[F.count_if(is_of(known, kind)).alias(name) for name, kind in record_kinds().items()]
+        *[F.count_if(is_of(known, kind)).alias(name) for name, kind in record_kinds(protocol).items()]
     ).collect()
     counts = {name: count for name, count in row.asDict().items() if count}
-    output.add_typed("internal", counts, lambda name: typed_records(known, name), topic_names)
+    output.add_typed("internal", counts, lambda name: typed_records(known, name, protocol), topic_names)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kwire_spark.command.common import Run, no_requests, problems, with_inputs
+from kwire_spark.command.common import RELEASES, Run, no_requests, problems, with_inputs
 from kwire_spark.options import OptionError, Options
 from kwire_spark.reports.report import Column, Report, Table
 from kwire_spark.reports.text import counted
@@ -56,7 +56,7 @@ def clients(run: Run) -> int:
     with run.step("Adding up"):
         rows, more = collected(seen, ", ".join((*SHOWN, "api_key", "seen_in")))
         usage = usage_of(rows)
-    return run.publish(clients_report(usage[:MAX_ROWS], more + max(len(usage) - MAX_ROWS, 0)), problems(tally))
+    return run.publish(clients_report(usage[:MAX_ROWS], more + max(len(usage) - MAX_ROWS, 0)), problems(tally), tally)
 
 
 def usage_of(rows: Iterable[Row]) -> list[dict[str, Any]]:
@@ -89,28 +89,31 @@ def clients_report(rows: Sequence[Row], more: int) -> Report:
 
 @click.command
 @click.option("--target", required=True, metavar="RELEASE", help="Kafka release you plan to upgrade to, e.g. 4.1.1.")
+@RELEASES
 @with_inputs()
-def readiness(run: Run, target: str) -> int:
+def readiness(run: Run, target: str, releases: str | None) -> int:
     """Report clients that use versions which a release refuses.
 
     Exit codes: 0 no client is refused, 1 some are, 2 usage error, 3 failure.
     """
-    from kwire_kafka.releases import RELEASES
     from kwire_spark.reports.readiness import readiness as make_report
 
-    RELEASES[target]  # fail before Spark is started
-    return _publish(run, f"Comparing with Kafka {target}", lambda seen: make_report(seen, target))
+    known = run.releases(releases)
+    known[target]  # fail before anything is read
+    return _publish(run, f"Comparing with Kafka {target}", lambda seen: make_report(seen, target, known))
 
 
 @click.command
+@RELEASES
 @with_inputs()
-def census(run: Run) -> int:
+def census(run: Run, releases: str | None) -> int:
     """Usage of APIs and versions by clients, over time, and which releases deprecate or refuse them."""
     from kwire_spark.reports.census import census as make_report
     from kwire_spark.tables.clients import EXCHANGE_COLUMNS
 
+    known = run.releases(releases)
     exchanges = run.cached(run.read("exchanges", *EXCHANGE_COLUMNS))
-    return _publish(run, "Adding up", lambda seen: make_report(seen, exchanges), exchanges)
+    return _publish(run, "Adding up", lambda seen: make_report(seen, exchanges, releases=known), exchanges)
 
 
 def _publish(run: Run, doing: str, make: Callable[[Relation], Report], exchanges: Relation | None = None) -> int:
@@ -125,7 +128,7 @@ def _publish(run: Run, doing: str, make: Callable[[Relation], Report], exchanges
     if not any(table.rows for table in report.tables) and not collect("SELECT 1 FROM {seen} LIMIT 1", seen=seen):
         raise no_requests(run, broken)
     run.write_clients(seen)
-    return run.publish(report, broken)
+    return run.publish(report, broken, tally)
 
 
 @click.command
@@ -139,7 +142,7 @@ def latency(run: Run) -> int:
         report, broken = make_report(exchanges), problems(exchanges)
     if not report.table("apis").rows:
         raise no_requests(run, broken)
-    return run.publish(report, broken)
+    return run.publish(report, broken, exchanges)
 
 
 @click.command
@@ -163,7 +166,7 @@ def offsets(run: Run) -> int:
     ends: Any = run.read("records", *PLACE, inputs=segments)
     bases = [(file.topic or "", file.partition or 0, file.base_offset or 0) for file in last]
     with run.step(f"Reading {run.inputs}"):
-        report = make_report(states, log_ends(ends, bases))
+        report = make_report(states, log_ends(ends, bases), protocol=run.protocol)
     with run.step("Looking for broken records"):
         broken = problems(states, ends)
     return run.publish(report, broken)

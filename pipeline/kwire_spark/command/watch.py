@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kwire_spark.command.common import DEFAULT_OUT, MASTER, PORTS, QUIET, TABLE_FORMAT, only_writer
+from kwire_spark.command.common import DEFAULT_OUT, MASTER, PORTS, PROTOCOL, QUIET, TABLE_FORMAT, only_writer
 from kwire_spark.options import OptionError, Options
 from kwire_spark.reports.text import counted
 
@@ -33,6 +33,7 @@ POLL_SECONDS = 1.0
 @TABLE_FORMAT
 @MASTER
 @PORTS
+@PROTOCOL
 @click.option(
     "--settled",
     type=click.IntRange(0),
@@ -52,6 +53,7 @@ def watch(
     table_format: str,
     master: str | None,
     ports: str | None,
+    protocol: str | None,
     settled: int,
     late: str,
     quiet: bool,
@@ -69,11 +71,14 @@ def watch(
 
     if not Path(folder).is_dir():
         raise OptionError(f"{folder}: no such folder")
-    broker_ports = Options({"ports": ports or ""}).ports("ports")
+    options = Options({"ports": ports or "", "protocol": protocol or ""})
+    broker_ports, messages = options.ports("ports"), options.protocol()
     console = Console(stderr=True, quiet=quiet)
     with only_writer(out), _interruption() as interrupted, console.status("Starting Spark …") as status:
         packets = spark_session(master).readStream.format("kafka_packets").option("settled", settled).load(folder)
-        exchanges = follow(packets, rows="exchanges", columns=EXCHANGE_COLUMNS, ports=broker_ports, late=late)
+        exchanges = follow(
+            packets, rows="exchanges", columns=EXCHANGE_COLUMNS, ports=broker_ports, late=late, protocol=messages
+        )
         trigger: dict[str, Any] = {"availableNow": True} if once else {"processingTime": f"{POLL_SECONDS} seconds"}
         query = keep_clients(exchanges, out, format=table_format).trigger(**trigger).start()
         progress = ProgressPrinter(console)

@@ -23,6 +23,7 @@ from kwire_spark.tables.clients import SEEN_IN
 from kwire_spark.tables.relations import collect
 
 if TYPE_CHECKING:
+    from kwire.releases import Releases
     from kwire_spark.reports.client_usage import Row
     from kwire_spark.reports.report import Cell
     from kwire_spark.tables.relations import Relation
@@ -45,7 +46,7 @@ VERSIONS = Table("versions", "APIs and versions", empty="No requests found.").wi
     Column("api_key", "key"),
     Column("api", "API"),
     "version",
-    Column("state", mark=STATES, comment=f"In {RELEASES.newest.name}; unknown if no known release accepts it."),
+    Column("state", mark=STATES, comment="In the newest known release; unknown if no known release accepts it."),
     Column("deprecated", "deprecated in"),
     "refused_by",
     "clients",
@@ -61,25 +62,27 @@ REPORTED = "As clients report it in ApiVersions, from version 3 on [KIP-511]."
 SOFTWARE = Table("software", "Software", note=REPORTED).with_columns("software", "clients", *COUNTED)
 
 
-def census(clients: Relation, exchanges: Relation | None = None, *, top: int = TOP) -> Report:
+def census(
+    clients: Relation, exchanges: Relation | None = None, *, top: int = TOP, releases: Releases = RELEASES
+) -> Report:
     """A report on clients: versions, libraries, addresses. Without ``exchanges`` there is no chart over time.
 
     For each client, API and version only the type of input with the highest count is used, since captures and logs
-    may have seen the same requests.
+    may have seen the same requests. The states of versions are those in the newest of ``releases``.
     """
     rows, more = collected(clients, "requests DESC")
     seen = by_client(rows)
-    versions, people, software = _versions(seen, top), _clients(seen, top), _software(seen, top)
+    versions, people, software = _versions(seen, top, releases), _clients(seen, top), _software(seen, top)
     drawn = (_over_time(exchanges, versions) if exchanges is not None else None, _heat(versions))
-    summary, shown = _summary(versions, people, more), tuple(chart for chart in drawn if chart)
+    summary, shown = _summary(versions, people, more, releases), tuple(chart for chart in drawn if chart)
     return Report("census", "Clients and API versions", summary, (versions, people, software), shown)
 
 
-def _versions(seen: Seen, top: int) -> Table:
+def _versions(seen: Seen, top: int, releases: Releases) -> Table:
     rows = []
     for (key, version), group in grouped(seen, lambda pair: (pair[1]["api_key"], pair[1]["version"])).items():
         name = next((row["api"] for _, row in group if row["api"]), f"key {key}")
-        rows.append((key, name, version, *_support(key, version), len(_people(group)), *_counts(group)))
+        rows.append((key, name, version, *_support(key, version, releases), len(_people(group)), *_counts(group)))
     table = _most_used(VERSIONS, rows, top)
     return replace(table, rows=tuple(sorted(table.rows, key=_by_state)))
 
@@ -122,13 +125,17 @@ def _most_used(table: Table, rows: list[tuple[Any, ...]], top: int) -> Table:
     return replace(table, rows=tuple(rows)).limited(top)
 
 
-def _support(api_key: int | None, version: int | None) -> tuple[str, str, str]:
+def _support(api_key: int | None, version: int | None, releases: Releases) -> tuple[str, str, str]:
     """State in the newest release, releases that deprecate it, releases that refuse it."""
-    if api_key is None or version is None or not is_known(api_key, version):
+    if api_key is None or version is None or not is_known(api_key, version, releases):
         return "unknown", "", ""
-    state = judge(api_key, version, RELEASES.newest).state
-    deprecated, refused = deprecated_in(api_key, version), refused_by(api_key, version)
-    return {OK: "current", UNSURE: "unstable"}.get(state, state), spans(deprecated), spans(refused)
+    state = judge(api_key, version, releases.newest, releases=releases).state
+    deprecated, refused = (find(api_key, version, releases) for find in (deprecated_in, refused_by))
+    return (
+        {OK: "current", UNSURE: "unstable"}.get(state, state),
+        spans(deprecated, releases),
+        spans(refused, releases),
+    )
 
 
 def _heat(versions: Table) -> Chart | None:
@@ -170,7 +177,7 @@ def _span(versions: Table) -> tuple[datetime, datetime] | None:
     return (min(firsts), max(lasts)) if firsts and lasts else None
 
 
-def _summary(versions: Table, people: Table, more: int) -> tuple[str, ...]:
+def _summary(versions: Table, people: Table, more: int, releases: Releases) -> tuple[str, ...]:
     if not versions.rows:
         return ("No requests found.",)
     states = Counter(versions.column("state"))
@@ -179,7 +186,7 @@ def _summary(versions: Table, people: Table, more: int) -> tuple[str, ...]:
     who = counted(len(people.rows) + people.more, "client")
     apis = counted(len(set(versions.column("api_key"))), "API")
     pairs = counted(len(versions.rows) + versions.more, "version")
-    support = f"Of these versions, Kafka {RELEASES.newest.name} refuses {states['refused']}"
+    support = f"Of these versions, Kafka {releases.newest.name} refuses {states['refused']}"
     sentences = (f"{who} used {apis} in {pairs}{when}.", f"{support} and deprecates {states['deprecated']}.")
     left_out = f"{counted(more, 'row')} of clients, APIs and versions left out: those with the fewest requests."
     return (*sentences, left_out) if more else sentences

@@ -8,16 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from kwire.releases import format_range
+from kwire_kafka import PROTOCOL
 from kwire_spark.reports import charts
 from kwire_spark.reports.report import Chart, Column, Report, Table
 from kwire_spark.reports.text import counted, file_name, runs, visible
 from kwire_spark.tables import groups as tables
+
+if TYPE_CHECKING:
+    from kwire.protocol import MessageRegistry
 
 TOP = 500
 BARS = 25
@@ -103,16 +107,18 @@ class Tables:
     undecodable: DataFrame | None = None
 
 
-def offsets(records: DataFrame, ends: DataFrame | None = None, *, top: int = TOP) -> Report:
+def offsets(
+    records: DataFrame, ends: DataFrame | None = None, *, top: int = TOP, protocol: MessageRegistry = PROTOCOL
+) -> Report:
     """A report on committed offsets and lag from RECORDS; ``ends`` is the result of :func:`log_ends`.
 
     Names of topics that groups know by id are those of ``__cluster_metadata``, if that is among the records.
     """
-    coordinated = tables.coordinated(records).persist()
+    coordinated = tables.coordinated(records, protocol).persist()
     committed, groups, members = (
         coordinated.where(F.col(name).isNotNull()).select(f"{name}.*") for name in ("committed", "groups", "members")
     )
-    transactions, undecodable = tables.transactions(records), tables.undecodable(records)
+    transactions, undecodable = tables.transactions(records, protocol), tables.undecodable(records, protocol)
     report = report_on(Tables(committed, groups, members, transactions, ends, undecodable), top=top)
     coordinated.unpersist()
     return report

@@ -6,6 +6,7 @@ small: its rows are collected, and evaluated in plain Python, in ``client_usage`
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import replace
@@ -22,7 +23,7 @@ from kwire_spark.reports.text import counted, file_name
 from kwire_spark.tables.clients import REQUEST_LOG
 
 if TYPE_CHECKING:
-    from kwire.releases import Release
+    from kwire.releases import Release, Releases
     from kwire_spark.reports.report import Cell
     from kwire_spark.tables.relations import Relation
 
@@ -55,29 +56,31 @@ BETWEEN = Table("between-brokers", "Between brokers", note=UPGRADED, empty="No s
 Judged = list[tuple[Use, Verdict]]
 
 
-def readiness(clients: Relation, target: str) -> Report:
+def readiness(clients: Relation, target: str, releases: Releases = RELEASES) -> Report:
     """A report on the clients (``columns.CLIENTS``) that brokers of release ``target`` would break.
 
-    ``target`` is a release, or a line such as ``"4.1"``, which stands for its newest known release;
+    ``target`` is one of ``releases``, or a line such as ``"4.1"``, which stands for its newest known release;
     ``UnknownReleaseError`` if there is none. Of several types of input only the highest count is used, since they may
     have seen the same requests.
     """
-    release = RELEASES[target]
+    release = releases[target]
     rows, more = collected(clients, _worst_first(release))
     unjudged = sum(row["refused"] for row in rows if row["version"] is None)
-    report = report_on(uses_of(rows), release, more, unjudged)
+    report = report_on(uses_of(rows), release, more, unjudged, releases)
     if not report.exit_code and {row["seen_in"] for row in rows} == {REQUEST_LOG}:
         return replace(report, summary=(*report.summary, LOGS_ALONE))
     return report
 
 
-def report_on(uses: Iterable[Use], target: Release, more: int = 0, unjudged: int = 0) -> Report:
+def report_on(
+    uses: Iterable[Use], target: Release, more: int = 0, unjudged: int = 0, releases: Releases = RELEASES
+) -> Report:
     """The report on these uses; ``more`` are left out. ``unjudged`` is the number of requests that a broker refused
     without logging their version."""
-    verdicts = judged(uses, target)
+    verdicts = judged(uses, target, releases)
     between = [(use, verdict) for use, verdict in verdicts if use.api_key in BETWEEN_BROKERS]
     verdicts = [(use, verdict) for use, verdict in verdicts if use.api_key not in BETWEEN_BROKERS]
-    chart = _per_release(verdicts)
+    chart = _per_release(verdicts, releases)
     none, doubtful = "No client uses a version that is refused.", set(SEVERITY) - {REFUSED, OK}
     refused = _table("refused", f"Refused by {target.name}", verdicts, {REFUSED}, target, none)
     tables = (
@@ -90,14 +93,14 @@ def report_on(uses: Iterable[Use], target: Release, more: int = 0, unjudged: int
     return Report("readiness", title, summary, tables, (chart,) if chart else (), 1 if refused.rows else 0)
 
 
-def judged(uses: Iterable[Use], target: Release) -> Judged:
+def judged(uses: Iterable[Use], target: Release, releases: Releases = RELEASES) -> Judged:
     """Each use with the verdict of the target, the worst first."""
     uses = list(uses)
     negotiating = {(use.client.client_id, use.client.host) for use in uses if use.api_key == API_VERSIONS}
 
     def verdict(use: Use) -> Verdict:
         negotiates = (use.client.client_id, use.client.host) in negotiating
-        return judge(use.api_key, use.version, target, negotiates=negotiates)
+        return judge(use.api_key, use.version, target, negotiates=negotiates, releases=releases)
 
     def worst_first(judged: tuple[Use, Verdict]) -> tuple[Any, ...]:
         use, verdict = judged
@@ -218,20 +221,21 @@ def _summary(verdicts: Judged, target: Release, more: int, unjudged: int) -> tup
     return tuple(sentences)
 
 
-def _per_release(verdicts: Judged) -> Chart | None:
+def _per_release(verdicts: Judged, releases: Releases) -> Chart | None:
     """The number of clients that break on each release, from the last that refuses none of them."""
     breaking: defaultdict[str, set[Client]] = defaultdict(set)
     for use, _ in verdicts:
-        for name in refused_by(use.api_key, use.version):
+        for name in refused_by(use.api_key, use.version, releases):
             breaking[name].add(use.client)
     if not breaking:
         return None
-    names = list(RELEASES)[max(min(map(_age, breaking)) - 1, 0) :]
+    order = list(releases)
+    names = order[max(min(map(order.index, breaking)) - 1, 0) :]
     counts = [len(breaking[name]) for name in names]
     note = "By the versions that clients were seen to use."
     figure = charts.columns(names, {"clients": counts}, unit="clients", roles={"clients": "bad"})
     return Chart("releases", "Clients that break", figure, note)
 
 
-def _age(release: str) -> int:
-    return list(RELEASES).index(release)
+def _age(release: str) -> list[int]:
+    return [int(number) for number in re.findall(r"\d+", release)]

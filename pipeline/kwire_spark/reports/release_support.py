@@ -9,11 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
 from itertools import dropwhile
 from typing import TYPE_CHECKING
 
+from kwire.protocol import registry
 from kwire_kafka import ApiKey
 from kwire_kafka.releases import RELEASES
+from kwire_spark.options import OptionError
 from kwire_spark.reports.text import runs
 
 if TYPE_CHECKING:
@@ -50,6 +53,16 @@ BETWEEN_BROKERS = frozenset(
 )
 """APIs of brokers and controllers only: an upgrade changes both ends. Without APIs that clients use too, such as
 Fetch, and those of administrators, such as UpdateFeatures and UnregisterBroker."""
+
+
+def releases_of(package: str) -> Releases:
+    """The releases of a generated package; :class:`OptionError` if it has none."""
+    try:
+        releases: Releases = import_module(f"{registry(package).package}.releases").RELEASES
+    except (ImportError, ValueError) as error:
+        hint = "generate it from definitions with a releases.json, or name another one with --releases"
+        raise OptionError(f"no releases in the package {package}: {error}; {hint}") from None
+    return releases
 
 
 @cache

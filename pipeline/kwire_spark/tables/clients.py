@@ -7,11 +7,12 @@ Only the columns in ``EXCHANGE_COLUMNS`` and ``REFUSAL_COLUMNS`` are needed.
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import Any
 
 from kwire.connection.decoder import ENDED
 from kwire.connection.events import SERVER
 from kwire_spark.columns import CLIENTS
-from kwire_spark.tables.relations import R, query
+from kwire_spark.tables.relations import R, Relation, collect, query
 
 CAPTURE, REQUEST_LOG, SERVER_LOG = "capture", "request_log", "server_log"
 SEEN_IN = f"CASE WHEN number IS NULL THEN '{REQUEST_LOG}' ELSE '{CAPTURE}' END"
@@ -19,6 +20,9 @@ SEEN_IN = f"CASE WHEN number IS NULL THEN '{REQUEST_LOG}' ELSE '{CAPTURE}' END"
 CLOSED = f"{ENDED}: the {SERVER} closed it"
 """The reason of a request in a capture that the server refused. In-flight requests of a server that stops look the
 same; those of a client that did not wait, and those at the end of a capture, do not."""
+
+MOST_VERSIONS = 10_000
+"""Versions in a summary. Real inputs have some hundreds; a hostile one can make up 2^32."""
 
 IDENTITY = ("client_id", "software_name", "software_version", "principal")
 KEYS = ("seen_in", "client_host", "server_port", *IDENTITY, "api_key", "api", "version")
@@ -31,6 +35,22 @@ EXCHANGE_COLUMNS = (*_SHARED, "number", *IDENTITY, "outcome", "error_codes", "re
 def clients(*tables: R) -> R:
     """``columns.CLIENTS`` of exchanges and refusals, any number of each; ``ValueError`` without any."""
     return identified(tally(*tables))
+
+
+def versions_seen(table: Relation) -> list[dict[str, Any]]:
+    """How many requests of each API and version each type of input has, from a tally or EXCHANGES: the most frequent
+    versions."""
+    each = "seen_in, requests" if "requests" in table.columns else f"{SEEN_IN} AS seen_in, 1 AS requests"
+    return collect(
+        f"""
+        SELECT seen_in, api_key, version, sum(requests) AS requests
+        FROM (
+            SELECT api_key, version, {each} FROM {{table}}
+            WHERE _corrupt IS NULL AND api_key IS NOT NULL AND version IS NOT NULL
+        ) AS requests
+        GROUP BY seen_in, api_key, version ORDER BY requests DESC, api_key, version LIMIT {MOST_VERSIONS}""",
+        table=table,
+    )
 
 
 def identified(counted: R) -> R:
