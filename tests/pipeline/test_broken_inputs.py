@@ -8,7 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
 
 from kwire_spark.command import run
 
@@ -39,7 +38,7 @@ def cut_stream(folder: Path) -> str:
 
 @pytest.mark.parametrize("broken", [cut_packet, cut_stream])
 def test_a_capture_that_is_cut_off_gives_the_rest_and_says_so(
-    broken: Callable[[Path], str], spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    broken: Callable[[Path], str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     name, out = broken(tmp_path), tmp_path / "out"
     (tmp_path / "notes.txt").write_text("remember the milk\n")
@@ -73,7 +72,7 @@ def test_nothing_of_a_cluster(mode: str, tmp_path: Path, capsys: pytest.CaptureF
 
 
 def test_what_cannot_be_opened_is_told(
-    monkeypatch: pytest.MonkeyPatch, spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     given, listed = tmp_path / "given", Path.iterdir
     (given / "locked").mkdir(parents=True)

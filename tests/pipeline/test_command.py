@@ -91,7 +91,6 @@ def test_two_runs_do_not_write_to_one_folder(
     assert not (tmp_path / "kwire-out").exists()  # since nothing was written
 
 
-@pytest.mark.usefixtures("spark")
 def test_tables_do_not_replace_folders_of_the_user(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -180,9 +179,7 @@ def test_from_a_request_log_to_readiness(tmp_path: Path, capfd: pytest.CaptureFi
     assert creating["evidence"].startswith(log)
 
 
-def test_decode_writes_the_same_tables_each_time(
-    spark: SparkSession, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_decode_writes_the_same_tables_each_time(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """From a request log with a line half-written, and the beginning of a capture."""
     given, out = tmp_path / "given", tmp_path / "out"
     given.mkdir()

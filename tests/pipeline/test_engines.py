@@ -19,15 +19,19 @@ from kwire_spark.options import OptionError
 
 DATA = Path(__file__).parents[1] / "data"
 SAMPLE = [str(DATA / "traffic" / "4.0.0"), str(DATA / "server_logs" / "3.9.1.log.gz")]
-COMMANDS = {"clients": 0, "readiness": 1, "census": 0, "latency": 0}
+COMMANDS = {"clients": 0, "readiness": 1, "census": 0, "latency": 0, "decode": 0}
 OPTIONS = {"readiness": ["--target", "4.1.1"]}
 
 
 def comparable(cell: Any) -> Any:
-    """Without the last digits of means, since engines add up in different orders, and without
-    the zone of times, which Spark does not write."""
+    """Without the last digits of means, since engines add up in different orders, and without the zone of times,
+    which Spark does not write."""
     if isinstance(cell, datetime):
-        return cell.replace(tzinfo=None)
+        return cell.replace(tzinfo=None).isoformat(timespec="microseconds")
+    if isinstance(cell, list):
+        return [*map(comparable, cell)]
+    if isinstance(cell, dict):
+        return {name: comparable(value) for name, value in cell.items()}
     return round(cell, 6) if isinstance(cell, float) else cell
 
 
@@ -37,7 +41,7 @@ def tables(folder: Path) -> dict[str, list[str]]:
     for file in sorted(folder.rglob("*.parquet")):
         name = "/".join(part for part in file.parent.relative_to(folder).parts if "=" not in part) or file.name
         rows = parquet.ParquetFile(file).read().to_pylist()
-        found.setdefault(name, []).extend(str([*map(comparable, row.values())]) for row in rows)
+        found.setdefault(name, []).extend(str(comparable(row)).replace(str(folder), "OUT") for row in rows)
     return {name: rows if name.endswith(".parquet") else sorted(rows) for name, rows in found.items()}
 
 
@@ -56,7 +60,7 @@ def test_engines_agree_on_the_whole_sample(
     assert local.keys() == of_spark.keys()
     for name, rows in local.items():
         assert rows == of_spark[name], name
-        assert rows
+    assert any(local.values())
 
 
 WITHOUT = """

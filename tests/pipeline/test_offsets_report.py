@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from pyarrow import parquet
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from rich.console import Console
@@ -16,12 +17,14 @@ from syrupy.assertion import SnapshotAssertion
 
 from kwire.logs import committed_offsets
 from kwire_kafka import PROTOCOL
+from kwire_spark.command import run
 from kwire_spark.command.reports import last_segments
 from kwire_spark.reports.offsets import Tables, log_ends, offsets, ranges, report_on
 from kwire_spark.reports.report import Report
 from kwire_spark.reports.terminal import print_report
 from kwire_spark.state import columns
 
+DATA = Path(__file__).parents[1] / "data"
 WHEN = datetime(2026, 1, 2, 12, 0, tzinfo=UTC)
 ENDS = pa.schema([("topic", pa.string()), ("partition", pa.int32()), ("end", pa.int64())])
 
@@ -166,3 +169,12 @@ def test_what_cannot_be_read_is_told(spark: SparkSession) -> None:
 def test_partitions_as_text() -> None:
     assert ranges([5, 0, 1, 2, 7, 2]) == "0-2, 5, 7"
     assert ranges([]) == ""
+
+
+def test_from_a_data_directory_to_the_page(
+    spark: SparkSession, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["offsets", str(DATA / "logs" / "4.1.1" / "__consumer_offsets-0"), "--out", str(tmp_path), "-q"]) == 0
+    assert "Groups and their offsets" in capfd.readouterr().out
+    assert (tmp_path / "offsets.html").exists()
+    assert parquet.read_table(tmp_path / "offsets-committed.parquet").num_rows

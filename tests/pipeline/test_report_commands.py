@@ -1,4 +1,4 @@
-"""The commands census, latency and offsets, from files to pages."""
+"""The commands census and latency, from files to pages; what offsets need."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 from pyarrow import parquet
-from pyspark.sql import SparkSession
 
 from kwire_spark.command import run
 from kwire_spark.inputs import find
@@ -43,13 +42,6 @@ def test_latency(log: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -
     assert {row["seen_in"] for row in rows} == {"request_log"}
     assert all(0 <= row["p50_ms"] <= row["p99_ms"] <= row["max_ms"] for row in rows)
     assert all(row["local_ms"] is not None for row in rows)
-
-
-def test_offsets(spark: SparkSession, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    assert run(["offsets", str(DATA / "logs" / "4.1.1" / "__consumer_offsets-0"), "--out", str(tmp_path), "-q"]) == 0
-    assert "Groups and their offsets" in capfd.readouterr().out
-    assert (tmp_path / "offsets.html").exists()
-    assert parquet.read_table(tmp_path / "offsets-committed.parquet").num_rows
 
 
 @pytest.mark.parametrize("name", ["census", "latency"])

@@ -21,7 +21,8 @@ from kwire_kafka.api.create_topics import CreatableTopicResult
 from kwire_kafka.api.fetch import FetchableTopicResponse
 from kwire_kafka.api.metadata import MetadataResponseTopic
 from kwire_spark.columns import EXCHANGES
-from kwire_spark.tables.topics import NO_ID, topic_names, with_topic_names
+from kwire_spark.tables.names import NO_ID
+from kwire_spark.tables.topics import topic_names, with_topic_names
 from kwire_spark.tables.typed import messages
 from tests.pipeline.report_rows import exchange, in_spark
 

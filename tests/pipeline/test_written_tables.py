@@ -4,21 +4,13 @@ from __future__ import annotations
 
 import csv
 import os
-from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
-from kwire_spark.options import OptionError
-from kwire_spark.tables import write as writing
-from kwire_spark.tables.write import exists, write
-
-
-class Killed(BaseException):
-    """As if the process ended here."""
+from kwire_spark.tables.write import write
 
 
 def test_writing_twice_is_writing_once(spark: SparkSession, tmp_path: Path) -> None:
@@ -47,73 +39,6 @@ def test_a_job_that_fails_leaves_the_old_table(spark: SparkSession, tmp_path: Pa
     write(spark.range(5), str(tmp_path), "numbers")
     assert spark.read.parquet(f"{tmp_path}/numbers").count() == 5
     assert [entry.name for entry in tmp_path.iterdir()] == ["numbers"]
-
-
-@pytest.mark.parametrize("step", range(0, 30, 2))
-def test_a_kill_between_any_two_steps_is_put_right_by_the_next_run(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: int
-) -> None:
-    write(spark.range(3), str(tmp_path), "numbers")
-    steps = 0
-
-    def dying(real: Any) -> Any:
-        def call(*given: Any) -> Any:
-            nonlocal steps
-            steps += 1
-            if steps > step:
-                raise Killed
-            return real(*given)
-
-        return call
-
-    with monkeypatch.context() as patched:
-        for name in ("create", "delete", "exists", "rename", "_children"):
-            patched.setattr(writing._Files, name, dying(getattr(writing._Files, name)))
-        with suppress(Killed):
-            write(spark.range(4), str(tmp_path), "numbers")
-    left = {name for name in ("numbers", "_numbers.replaced", "_numbers.writing") if (tmp_path / name).exists()}
-    assert left & {"numbers", "_numbers.replaced"}  # a whole table at any time
-    assert exists(spark, f"{tmp_path}/numbers")
-    assert spark.read.parquet(f"{tmp_path}/numbers").count() in (3, 4)
-    write(spark.range(4), str(tmp_path), "numbers")
-    assert spark.read.parquet(f"{tmp_path}/numbers").count() == 4
-    assert [entry.name for entry in tmp_path.iterdir()] == ["numbers"]
-
-
-@pytest.mark.parametrize("taken", ["numbers", "_numbers.writing", "_numbers.replaced"])
-def test_a_folder_of_the_user_is_not_replaced(spark: SparkSession, tmp_path: Path, taken: str) -> None:
-    mine = tmp_path / taken / "mine.txt"
-    mine.parent.mkdir()
-    mine.write_text("mine")
-    for _ in range(2):
-        with pytest.raises(OptionError, match=f"{taken} was not written by kwire_spark: move it"):
-            write(spark.range(3), str(tmp_path), "numbers")
-    assert mine.read_text() == "mine"
-
-
-@pytest.mark.parametrize("link", ["apis", "apis/Fetch"])
-def test_no_link_leads_out_of_the_folder(spark: SparkSession, tmp_path: Path, link: str) -> None:
-    outside, out = tmp_path / "outside", tmp_path / "out"
-    write(spark.range(3), str(outside), "Fetch")
-    (out / link).parent.mkdir(parents=True)
-    (out / link).symlink_to(outside if link == "apis" else outside / "Fetch")
-    before = sorted(outside.rglob("*"))
-    with pytest.raises(OptionError, match=f"{link} is a symbolic link: remove it"):
-        write(spark.range(4), str(out), "apis/Fetch")
-    assert sorted(outside.rglob("*")) == before
-
-
-def test_a_deletion_that_was_interrupted_is_completed(spark: SparkSession, tmp_path: Path) -> None:
-    """Its marker goes last, and then the folder is empty."""
-    for left in ("_numbers.writing", "_numbers.replaced"):
-        path = Path(write(spark.range(3), str(tmp_path), "numbers"))
-        (tmp_path / left).mkdir()
-        (tmp_path / left / "_kwire").touch()
-        (tmp_path / left / "part").touch()
-        write(spark.range(3), str(tmp_path), "numbers")
-        (tmp_path / left).mkdir()
-        write(spark.range(3), str(tmp_path), "numbers")
-        assert [entry.name for entry in tmp_path.iterdir()] == [path.name]
 
 
 @pytest.mark.skipif(os.name != "posix", reason="permissions are those of POSIX")

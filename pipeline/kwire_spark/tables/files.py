@@ -108,41 +108,31 @@ class LocalFiles(Files):
             Path(path).unlink()
 
 
-def write_parquet(
-    batches: Iterable[pa.RecordBatch], schema: pa.Schema, folder: str, name: str, *, by_date: bool = False
-) -> tuple[str, int]:
-    """Write batches as the table ``folder/name``, as ``tables.write.write`` does; return its path and number of rows.
+class ParquetTable:
+    """A table that is being written, in files of this machine: at most one file for each partition, unless rows of
+    more than :data:`MOST_OPEN` partitions come in turns."""
 
-    ``by_date`` partitions by the UTC date of ``time``.
-    """
-    count = 0
-    with LocalFiles().replacing(folder, name) as written:
-        parts = _Parts(Path(written), schema)
-        try:
-            for batch in batches:
-                count += batch.num_rows
-                for partition, part in _by_date(batch) if by_date else (("", batch),):
-                    parts.open(partition).write_batch(part)
-            if not by_date:
-                parts.open("")  # a table without rows has a file with its columns
-        finally:
-            parts.close(0)
-    return f"{folder.rstrip('/')}/{name}", count
-
-
-class _Parts:
-    """The open files of a table, by partition, the least recently used first."""
-
-    def __init__(self, folder: Path, schema: pa.Schema) -> None:
-        self._folder, self._schema = folder, schema
-        self._open: dict[str, ParquetWriter] = {}
+    def __init__(self, path: str, written: str, schema: pa.Schema, by_date: bool) -> None:
+        self.path = path
+        self._folder, self._schema, self._by_date = Path(written), schema, by_date
+        self._open: dict[str, ParquetWriter] = {}  # the least recently used first
         self._files = 0
 
-    def open(self, partition: str) -> ParquetWriter:
+    def write(self, batch: pa.RecordBatch) -> None:
+        for partition, rows in _by_date(batch) if self._by_date else (("", batch),):
+            self._writer(partition).write_batch(rows)
+
+    def close(self) -> None:
+        """Close all files; of a table without rows, one with its columns."""
+        if not self._files:
+            self._writer("")
+        self._close(0)
+
+    def _writer(self, partition: str) -> ParquetWriter:
         from pyarrow.parquet import ParquetWriter
 
         if (writer := self._open.pop(partition, None)) is None:
-            self.close(MOST_OPEN - 1)
+            self._close(MOST_OPEN - 1)
             path = _private_folder(self._folder / partition) / f"part-{self._files:05}.snappy.parquet"
             self._files += 1
             file = open(path, "xb", opener=partial(os.open, mode=0o600))  # noqa: SIM115
@@ -151,10 +141,36 @@ class _Parts:
         self._open[partition] = writer
         return writer
 
-    def close(self, kept: int) -> None:
+    def _close(self, kept: int) -> None:
         """Close files until no more than ``kept`` are open."""
         while len(self._open) > kept:
             self._open.pop(next(iter(self._open))).close()
+
+
+@contextmanager
+def parquet_table(folder: str, name: str, schema: pa.Schema, *, by_date: bool = False) -> Iterator[ParquetTable]:
+    """The table ``folder/name``, to be written within a ``with`` block, as ``tables.write.write`` does.
+
+    ``by_date`` partitions by the UTC date of ``time``.
+    """
+    with LocalFiles().replacing(folder, name) as written:
+        table = ParquetTable(f"{folder.rstrip('/')}/{name}", written, schema, by_date)
+        try:
+            yield table
+        finally:
+            table.close()
+
+
+def write_parquet(
+    batches: Iterable[pa.RecordBatch], schema: pa.Schema, folder: str, name: str, *, by_date: bool = False
+) -> tuple[str, int]:
+    """Write batches as a table: see :func:`parquet_table`. Returns its path and number of rows."""
+    count = 0
+    with parquet_table(folder, name, schema, by_date=by_date) as table:
+        for batch in batches:
+            table.write(batch)
+            count += batch.num_rows
+    return table.path, count
 
 
 def _by_date(batch: pa.RecordBatch) -> Iterator[tuple[str, pa.RecordBatch]]:

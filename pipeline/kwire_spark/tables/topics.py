@@ -17,15 +17,11 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DataType, StructType
 
 from kwire_kafka import PROTOCOL
+from kwire_spark.tables.names import NAMES, NO_ID
 from kwire_spark.tables.typed import messages, typed_records
 
 if TYPE_CHECKING:
     from kwire.protocol import MessageRegistry
-
-NO_ID = "AAAAAAAAAAAAAAAAAAAAAA"
-"""The id of all zeros, which means that there is no id."""
-NAMES = ("name", "topic", "topic_name")
-"""Possible names of the field for the topic's name next to ``topic_id``; if there is none, ``topic`` is added."""
 
 
 def topic_names(*tables: DataFrame, protocol: MessageRegistry = PROTOCOL) -> DataFrame:
@@ -40,7 +36,8 @@ def topic_names(*tables: DataFrame, protocol: MessageRegistry = PROTOCOL) -> Dat
     )
     valid = names.where((F.col("topic_id") != NO_ID) & (F.col("topic") != ""))
     return valid.groupBy("topic_id").agg(
-        F.min_by("topic", F.isnull("cluster_id")).alias("topic"), F.max("cluster_id").alias("cluster_id")
+        F.min_by("topic", F.struct(F.isnull("cluster_id"), "topic")).alias("topic"),
+        F.max("cluster_id").alias("cluster_id"),
     )
 
 

@@ -1,0 +1,147 @@
+"""What ``decode`` writes, without Spark: tables are read from files in batches, and written as they come."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from pyarrow import compute, dataset
+
+from kwire_spark.columns import CLIENTS
+from kwire_spark.command.common import problems
+from kwire_spark.readers import TABLES, read_batches
+from kwire_spark.tables.clients import EXCHANGE_COLUMNS, REFUSAL_COLUMNS, clients
+from kwire_spark.tables.files import DATE, ParquetTable, parquet_table, write_parquet
+from kwire_spark.tables.names import NO_ID, TOPICS, is_kind, told_by, with_names
+from kwire_spark.tables.record_structs import RecordStructs, record_kinds
+from kwire_spark.tables.relations import Database, LocalTable, query
+from kwire_spark.tables.structs import ExchangeStructs
+
+if TYPE_CHECKING:
+    from kwire_spark.command.common import Rows, Run
+    from kwire_spark.reports.report import Cell
+
+AT_ONCE = 4096
+"""Rows that are read at a time."""
+BY_DATE = dataset.partitioning(pa.schema([(DATE, pa.date32())]), flavor="hive")
+KNOWN = compute.field("_corrupt").is_null()
+Typed = Iterator[tuple[str, pa.RecordBatch]]
+
+
+class LocalTables:
+    """The tables written so far: ``rows`` has name, number of rows, and path of each."""
+
+    def __init__(self, run: Run) -> None:
+        self.rows: list[tuple[Cell, ...]] = []
+        self._run = run
+        self._protocol = run.protocol
+        self._database = Database()
+        self._names = TOPICS.empty_table()
+        self._main: dict[str, str] = {}
+
+    def add_main(self, name: str, columns: Sequence[str] = ()) -> None:
+        """Write a table that readers return."""
+        schema = pa.schema([TABLES[name].field(column) for column in columns or TABLES[name].names])
+        batches = read_batches(name, self._run.inputs, columns, self._run.options)
+        if self._add(name, batches, schema, by_date=name != "refusals"):
+            self._main[name] = str(self.rows[-1][2])
+
+    def add_topic_names(self) -> None:
+        """Write the table ``topics``, from responses and records."""
+        told = self._database.table(TOPICS.names)
+        answered = KNOWN & (compute.field("outcome") == "answered") & compute.field("response").is_valid()
+        for api in ("Metadata", "CreateTopics"):
+            if f"{api}Request" in self._protocol:
+                decode = ExchangeStructs(self._protocol[f"{api}Request"].API_KEY or 0, ("response",), self._protocol)
+                of_api = answered & (compute.field("api_key") == decode.api_key)
+                stored = self._stored("exchanges", ("api_key", "version", "response"), of_api)
+                told.add(told_by(batch.column("response"), "topics", "name") for batch in decode(stored))
+        for _, batch in self._records(("topic", "control", "key", "value"), ("TopicRecord",)):
+            told.add([told_by(batch.column("value"), None, "name")])
+        names = query(
+            f"""
+            SELECT topic_id, min_by(topic, struct(CASE WHEN cluster_id IS NULL THEN 1 ELSE 0 END, topic)) AS topic,
+                max(cluster_id) AS cluster_id
+            FROM {{told}} WHERE topic_id <> '{NO_ID}' AND topic <> '' GROUP BY topic_id""",
+            told=told,
+        )
+        self._names = pa.Table.from_batches(names.batches(TOPICS), TOPICS)
+        self._add("topics", self._names.to_batches(), TOPICS)
+
+    def add_apis(self) -> None:
+        """Write a table for each API."""
+        self._add_typed("apis", self._exchanges())
+
+    def add_internal(self) -> None:
+        """Write a table for each kind of record."""
+        self._add_typed("internal", self._records((), record_kinds(self._protocol)))
+
+    def add_clients(self) -> None:
+        """Write the table ``clients``."""
+        refusals = self._database.table(REFUSAL_COLUMNS).add(self._stored("refusals", REFUSAL_COLUMNS))
+        self._add("clients", clients(self.requests, refusals).batches(CLIENTS), CLIENTS)
+
+    @cached_property
+    def requests(self) -> LocalTable:
+        """EXCHANGES, as far as they are needed for other tables."""
+        return self._database.table(EXCHANGE_COLUMNS).add(self._stored("exchanges", EXCHANGE_COLUMNS))
+
+    def problems(self) -> Rows:
+        """Places and reasons of broken input."""
+        columns = ("source", "position", "_corrupt")
+        broken = self._database.table(columns)
+        for name in self._main:
+            broken.add(self._stored(name, columns, ~KNOWN))
+        return problems(broken)
+
+    def _add(self, name: str, batches: Iterable[pa.RecordBatch], schema: pa.Schema, **options: Any) -> int:
+        with self._run.step(f"Writing {name}"):
+            path, count = write_parquet(batches, schema, self._run.out, name, **options)
+        self.rows.append((name, count, path))
+        return count
+
+    def _add_typed(self, folder: str, typed: Typed) -> None:
+        """Write tables as their rows come, all at once."""
+        counts: Counter[str] = Counter()
+        tables: dict[str, ParquetTable] = {}
+        ids, names = (self._names.column(name).combine_chunks() for name in ("topic_id", "topic"))
+        with self._run.step(f"Writing {folder}"), ExitStack() as stack:
+            for name, batch in typed:
+                batch = with_names(batch, ids, names)
+                if name not in tables:
+                    table = parquet_table(self._run.out, f"{folder}/{name}", batch.schema)
+                    tables[name] = stack.enter_context(table)
+                tables[name].write(batch)
+                counts[name] += batch.num_rows
+        self.rows += [(f"{folder}/{name}", counts[name], tables[name].path) for name in sorted(tables)]
+
+    def _exchanges(self) -> Typed:
+        """Exchanges with structs, and their APIs."""
+        for batch in self._stored("exchanges", (), KNOWN & compute.field("api").is_valid()):
+            keys = batch.column("api_key")
+            for key in keys.unique().to_pylist():
+                decode = ExchangeStructs(key, protocol=self._protocol)
+                for decoded in decode([batch.filter(compute.equal(keys, key))]):
+                    yield self._protocol.api_name(key), decoded
+
+    def _records(self, columns: Sequence[str], kinds: Iterable[str]) -> Typed:
+        """Records with structs, and their kinds."""
+        known = record_kinds(self._protocol)
+        for batch in self._stored("records", columns, KNOWN):
+            for kind in (known[name] for name in kinds if name in known):
+                typed = "key" if kind.key or kind.topic is None else "value"
+                if (found := batch.filter(is_kind(batch, kind.topic, typed, kind.starts))).num_rows:
+                    for decoded in RecordStructs(kind, self._protocol)([found]):
+                        yield kind.name, decoded
+
+    def _stored(self, name: str, columns: Sequence[str] = (), where: Any = None) -> Iterator[pa.RecordBatch]:
+        """The rows of a table that :meth:`add_main` has written, if it has any."""
+        if name in self._main:
+            stored = dataset.dataset(self._main[name], format="parquet", partitioning=BY_DATE)
+            yield from stored.to_batches(
+                columns=[*columns] or None, filter=where, batch_size=AT_ONCE, batch_readahead=1, fragment_readahead=1
+            )

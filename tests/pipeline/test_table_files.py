@@ -1,0 +1,136 @@
+"""Tables as folders of files, without Spark: whole or not at all, private, and nobody else's."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyarrow import dataset, parquet
+
+from kwire_spark.options import OptionError
+from kwire_spark.tables import files
+from kwire_spark.tables.files import LocalFiles, write_parquet
+
+NUMBERS = pa.schema([("number", pa.int64())])
+TIMES = pa.schema([("time", pa.timestamp("us", "UTC")), ("number", pa.int64())])
+
+
+def write(count: int, folder: str, name: str) -> str:
+    """A table of so many numbers."""
+    path, written = write_parquet([pa.record_batch([range(count)], schema=NUMBERS)], NUMBERS, folder, name)
+    assert written == count
+    return path
+
+
+class Killed(BaseException):
+    """As if the process ended here."""
+
+
+@pytest.mark.parametrize("step", range(0, 30, 2))
+def test_a_kill_between_any_two_steps_is_put_right_by_the_next_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: int
+) -> None:
+    write(3, str(tmp_path), "numbers")
+    steps = 0
+
+    def dying(real: Any) -> Any:
+        def call(*given: Any) -> Any:
+            nonlocal steps
+            steps += 1
+            if steps > step:
+                raise Killed
+            return real(*given)
+
+        return call
+
+    with monkeypatch.context() as patched:
+        for name in ("create", "delete", "exists", "rename", "_children"):
+            patched.setattr(LocalFiles, name, dying(getattr(LocalFiles, name)))
+        with suppress(Killed):
+            write(4, str(tmp_path), "numbers")
+    left = {name for name in ("numbers", "_numbers.replaced", "_numbers.writing") if (tmp_path / name).exists()}
+    assert left & {"numbers", "_numbers.replaced"}  # a whole table at any time
+    LocalFiles().restore(f"{tmp_path}/numbers")
+    assert parquet.read_table(tmp_path / "numbers").num_rows in (3, 4)
+    write(4, str(tmp_path), "numbers")
+    assert parquet.read_table(tmp_path / "numbers").num_rows == 4
+    assert [entry.name for entry in tmp_path.iterdir()] == ["numbers"]
+
+
+@pytest.mark.parametrize("taken", ["numbers", "_numbers.writing", "_numbers.replaced"])
+def test_a_folder_of_the_user_is_not_replaced(tmp_path: Path, taken: str) -> None:
+    mine = tmp_path / taken / "mine.txt"
+    mine.parent.mkdir()
+    mine.write_text("mine")
+    for _ in range(2):
+        with pytest.raises(OptionError, match=f"{taken} was not written by kwire_spark: move it"):
+            write(3, str(tmp_path), "numbers")
+    assert mine.read_text() == "mine"
+
+
+@pytest.mark.parametrize("link", ["apis", "apis/Fetch"])
+def test_no_link_leads_out_of_the_folder(tmp_path: Path, link: str) -> None:
+    outside, out = tmp_path / "outside", tmp_path / "out"
+    write(3, str(outside), "Fetch")
+    (out / link).parent.mkdir(parents=True)
+    (out / link).symlink_to(outside if link == "apis" else outside / "Fetch")
+    before = sorted(outside.rglob("*"))
+    with pytest.raises(OptionError, match=f"{link} is a symbolic link: remove it"):
+        write(4, str(out), "apis/Fetch")
+    assert sorted(outside.rglob("*")) == before
+
+
+def test_a_deletion_that_was_interrupted_is_completed(tmp_path: Path) -> None:
+    """Its marker goes last, and then the folder is empty."""
+    for left in ("_numbers.writing", "_numbers.replaced"):
+        path = Path(write(3, str(tmp_path), "numbers"))
+        (tmp_path / left).mkdir()
+        (tmp_path / left / "_kwire").touch()
+        (tmp_path / left / "part").touch()
+        write(3, str(tmp_path), "numbers")
+        (tmp_path / left).mkdir()
+        write(3, str(tmp_path), "numbers")
+        assert [entry.name for entry in tmp_path.iterdir()] == [path.name]
+
+
+def test_a_failure_leaves_the_old_table(tmp_path: Path) -> None:
+    def failing() -> Iterator[pa.RecordBatch]:
+        yield pa.record_batch([[1]], schema=NUMBERS)
+        raise KeyError
+
+    write(3, str(tmp_path), "numbers")
+    with pytest.raises(KeyError):
+        write_parquet(failing(), NUMBERS, str(tmp_path), "numbers")
+    assert parquet.read_table(tmp_path / "numbers").num_rows == 3
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions are those of POSIX")
+def test_only_the_user_can_read_a_table(tmp_path: Path) -> None:
+    table = Path(write(3, str(tmp_path / "out"), "apis/numbers"))
+    paths = (tmp_path / "out", table.parent, table, *table.rglob("*"))
+    assert {path.stat().st_mode & 0o077 for path in paths} == {0}
+    assert {path.name for path in table.iterdir()} == {"_kwire", "part-00000.snappy.parquet"}
+
+
+def test_a_table_without_rows_has_its_columns(tmp_path: Path) -> None:
+    write(0, str(tmp_path), "numbers")
+    assert parquet.read_table(tmp_path / "numbers").schema == NUMBERS
+
+
+def test_rows_are_in_folders_by_their_date_in_utc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "MOST_OPEN", 1)
+    times = [datetime(1969, 12, 31, 23, tzinfo=UTC), None, datetime(2026, 1, 1, 23, 59, 59, tzinfo=UTC)]
+    batch = pa.record_batch([times, [1, 2, 3]], schema=TIMES)
+    write_parquet([batch, batch], TIMES, str(tmp_path), "times", by_date=True)
+    found = sorted(path.relative_to(tmp_path / "times").as_posix() for path in tmp_path.rglob("*.parquet"))
+    folders = ["date=1969-12-31", "date=2026-01-01", "date=__HIVE_DEFAULT_PARTITION__"]
+    assert sorted({path.partition("/")[0] for path in found}) == folders
+    assert len(found) == 6  # with one file open at a time
+    stored = dataset.dataset(tmp_path / "times", format="parquet").to_table()
+    assert sorted(stored.column("number").to_pylist()) == [1, 1, 2, 2, 3, 3]
