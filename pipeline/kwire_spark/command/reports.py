@@ -88,19 +88,27 @@ def clients_report(rows: Sequence[Row], more: int) -> Report:
 
 
 @click.command
-@click.option("--target", required=True, metavar="RELEASE", help="Kafka release you plan to upgrade to, e.g. 4.1.1.")
+@click.option(
+    "--target",
+    required=True,
+    metavar="RELEASE|HOST:PORT|FILE",
+    help="Kafka release you plan to upgrade to, e.g. 4.1.1, a broker, or what `kwire broker --format json` printed.",
+)
+@click.option("--target-config", metavar="FILE", help="Properties file of a client, for a target with TLS or SASL.")
 @RELEASES
 @with_inputs()
-def readiness(run: Run, target: str, releases: str | None) -> int:
-    """Report clients that use versions which a release refuses.
+def readiness(run: Run, target: str, target_config: str | None, releases: str | None) -> int:
+    """Report clients that use versions which a release or a broker refuses.
 
     Exit codes: 0 no client is refused, 1 some are, 2 usage error, 3 failure.
     """
     from kwire_spark.reports.readiness import readiness as make_report
+    from kwire_spark.reports.release_support import titled
+    from kwire_spark.reports.targets import find_target
 
     known = run.releases(releases)
-    known[target]  # fail before anything is read
-    return _publish(run, f"Comparing with Kafka {target}", lambda seen: make_report(seen, target, known))
+    release = find_target(target, target_config, known)  # fail before anything is read
+    return _publish(run, f"Comparing with {titled(release)}", lambda seen: make_report(seen, release, known))
 
 
 @click.command

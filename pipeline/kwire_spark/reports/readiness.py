@@ -17,7 +17,16 @@ from kwire.releases import format_range
 from kwire_kafka.releases import RELEASES
 from kwire_spark.reports import charts
 from kwire_spark.reports.client_usage import WHO, Client, Use, collected, grouped, uses_of
-from kwire_spark.reports.release_support import BETWEEN_BROKERS, OK, REFUSED, SEVERITY, Verdict, judge, refused_by
+from kwire_spark.reports.release_support import (
+    BETWEEN_BROKERS,
+    OK,
+    REFUSED,
+    SEVERITY,
+    Verdict,
+    judge,
+    refused_by,
+    titled,
+)
 from kwire_spark.reports.report import Chart, Column, Report, Table
 from kwire_spark.reports.text import counted, file_name
 from kwire_spark.tables.clients import REQUEST_LOG
@@ -56,14 +65,14 @@ BETWEEN = Table("between-brokers", "Between brokers", note=UPGRADED, empty="No s
 Judged = list[tuple[Use, Verdict]]
 
 
-def readiness(clients: Relation, target: str, releases: Releases = RELEASES) -> Report:
+def readiness(clients: Relation, target: str | Release, releases: Releases = RELEASES) -> Report:
     """A report on the clients (``columns.CLIENTS``) that brokers of release ``target`` would break.
 
     ``target`` is one of ``releases``, or a line such as ``"4.1"``, which stands for its newest known release;
-    ``UnknownReleaseError`` if there is none. Of several types of input only the highest count is used, since they may
-    have seen the same requests.
+    ``UnknownReleaseError`` if there is none. ``RELEASES.of`` makes one from the answer of a broker. Of several types
+    of input only the highest count is used, since they may have seen the same requests.
     """
-    release = releases[target]
+    release = releases[target] if isinstance(target, str) else target
     rows, more = collected(clients, _worst_first(release))
     unjudged = sum(row["refused"] for row in rows if row["version"] is None)
     report = report_on(uses_of(rows), release, more, unjudged, releases)
@@ -89,7 +98,7 @@ def report_on(
         _clients_table(verdicts, more),
         _between_table(between),
     )
-    title, summary = f"Clients that break on Kafka {target.name}", _summary(verdicts, target, more, unjudged)
+    title, summary = f"Clients that break on {titled(target)}", _summary(verdicts, target, more, unjudged)
     return Report("readiness", title, summary, tables, (chart,) if chart else (), 1 if refused.rows else 0)
 
 
@@ -208,8 +217,9 @@ def _summary(verdicts: Judged, target: Release, more: int, unjudged: int) -> tup
         names = [str(client) for client in refused[:MAX_NAMED]]
         names += [f"and {len(refused) - MAX_NAMED:,} more"] if len(refused) > MAX_NAMED else []
         share = f"{len(refused):,}" if refused else "none"
+        label = titled(target)
         listed = f": {'; '.join(names)}" if names else ""
-        sentences = [f"Kafka {target.name} refuses {share} of {counted(len(clients), 'client')}{listed}."]
+        sentences = [f"{label[:1].upper()}{label[1:]} refuses {share} of {counted(len(clients), 'client')}{listed}."]
     if refused:
         sentences.append("Upgrade or reconfigure these clients before the brokers: see the table refused.")
     if seen := sum(use.refusals for use, verdict in verdicts if verdict.state == REFUSED):

@@ -14,6 +14,8 @@ from itertools import dropwhile
 from typing import TYPE_CHECKING
 
 from kwire.protocol import registry
+from kwire.releases import format_range
+from kwire.releases.broker import ANSWERED
 from kwire_kafka import ApiKey
 from kwire_kafka.releases import RELEASES
 from kwire_spark.options import OptionError
@@ -143,7 +145,7 @@ def judge(
     What counts is which versions a release accepts, not which it advertises: 4.x advertises Produce 0-2 and refuses
     it, and 4.0.0 alone refuses JoinGroup 0-1 [KAFKA-18334, KAFKA-19444]. A client that negotiates is not in danger
     from a version that is too new for the release, known or not: it will use a lower one. ``releases`` are the known
-    ones, to which the target belongs.
+    ones, to which the target belongs, unless it is a broker that ``RELEASES.of`` made of an answer.
     """
     first = next(iter(refused_by(api_key, version, releases)), None)
     deprecated = next(iter(deprecated_in(api_key, version, releases)), None)
@@ -164,6 +166,8 @@ def _state(api_key: int, version: int, target: Release, negotiates: bool, releas
         and _has_older(api_key, version, api, releases)
     ):
         return OK, ""
+    if target.source == ANSWERED:
+        return _not_offered(api, version, negotiates)
     if is_newer(api_key, version, releases):
         return UNKNOWN, f"newer than Kafka {releases.newest.name}, the newest release known here"
     if not is_known(api_key, version, releases):
@@ -178,3 +182,18 @@ def _state(api_key: int, version: int, target: Release, negotiates: bool, releas
         )
         return UNSURE, f"the client negotiates, but the target {lacks}"
     return REFUSED, "newer than the target, and the client was not seen to negotiate versions"
+
+
+def _not_offered(api: Api | None, version: int, negotiates: bool) -> tuple[str, str]:
+    """What becomes of a version that a broker, which need not be one of a known release, does not accept."""
+    has = f"accepts {format_range(api.accepted)}" if api and api.accepted else "does not offer this API"
+    if api and version < api.accepted.start:
+        return REFUSED, f"the broker {has}"
+    if negotiates:
+        return UNSURE, f"the client negotiates, but the broker {has}"
+    return REFUSED, f"the broker {has}, and the client was not seen to negotiate versions"
+
+
+def titled(target: Release) -> str:
+    """``Kafka 4.1.1``, or ``the broker b.example:9092``."""
+    return f"{'the broker' if target.source == ANSWERED else 'Kafka'} {target.name}"

@@ -12,7 +12,7 @@ which is there for those who need more.
 """
 
 from kwire.client.ask import ask
-from kwire.client.client import Client, connect
+from kwire.client.client import Client, connect, parse_address
 from kwire.client.errors import AuthenticationError, BrokerError, SecurityError
 from kwire.client.sasl import Sasl
 from kwire.client.security import Security, read_properties, tls_context
@@ -26,6 +26,7 @@ __all__ = [
     "SecurityError",
     "ask",
     "connect",
+    "parse_address",
     "read_properties",
     "tls_context",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self
 
@@ -20,9 +21,20 @@ if TYPE_CHECKING:
 MAX_RESPONSE = 16 << 20
 """The default limit of a response, in bytes: what a hostile broker can make a client hold is a multiple of it."""
 
+DEFAULT_PORT = 9092
 UNSUPPORTED_VERSION, ILLEGAL_SASL_STATE = 35, 34
 _FAILURES = (OSError, UnicodeError, DecodeError)
+_ADDRESS = re.compile(r"(?:\[([^\]]+)\]|([^:\[\]]+))(?::([0-9]{1,5}))?")
 _HEAD = b"HEAD / HTTP/1.0\r\n\r\n"
+
+
+def parse_address(text: str) -> tuple[str, int]:
+    """Host and port in ``HOST:PORT``, ``HOST`` or ``[IPV6]:PORT``; ``ValueError`` for anything else."""
+    found = _ADDRESS.fullmatch(text)
+    port = int(found[3] or DEFAULT_PORT) if found else 0
+    if found is None or not 0 < port < 1 << 16:
+        raise ValueError(f"{text!r}: expected HOST:PORT")
+    return found[1] or found[2], port
 
 
 async def connect(

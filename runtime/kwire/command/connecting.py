@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
 import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
@@ -21,19 +20,17 @@ if TYPE_CHECKING:
     from kwire.protocol import MessageRegistry
 
 UNDECODABLE, FAILED, INTERRUPTED = 1, 3, 130
-DEFAULT_PORT = 9092
 EXIT_CODES = """
 exit codes: 0 answered, 1 the answer cannot be decoded, 2 usage error,
             3 no answer: not reachable, not Kafka, not TLS, login refused, or the request refused
 """
 
 _USAGE = (EncodeError, JsonFormError, UnknownNameError, ValueError)  # a SecurityError is a ValueError
-_ADDRESS = re.compile(r"(?:\[([^\]]+)\]|([^:\[\]]+))(?::([0-9]{1,5}))?")
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The address, and the options of the connection."""
-    parser.add_argument("address", metavar="HOST:PORT", help=f"address of the broker (default port: {DEFAULT_PORT})")
+    parser.add_argument("address", metavar="HOST:PORT", help="address of the broker (default port: 9092)")
     how = parser.add_argument_group("connection (default: plain text, no login)")
     how.add_argument("--config", metavar="FILE", help="properties file of a client: security.protocol, sasl.*, ssl.*")
     how.add_argument("--tls", action="store_true", help="speak TLS")
@@ -60,10 +57,10 @@ def talk(options: argparse.Namespace, protocol: MessageRegistry, what: Callable[
     """The exit code of ``what`` on a connection; one line and its exit code if that fails."""
     import asyncio
 
-    from kwire.client import connect
+    from kwire.client import connect, parse_address
 
     try:
-        (host, port), how = address(options.address), security(options)
+        (host, port), how = parse_address(options.address), security(options)
     except (OSError, ValueError) as problem:
         options.error(printable(str(problem)))
 
@@ -81,15 +78,6 @@ def talk(options: argparse.Namespace, protocol: MessageRegistry, what: Callable[
             options.error(printable(str(problem)))
         put(f"kwire: {printable(str(problem))}", sys.stderr)
         return UNDECODABLE if isinstance(problem, DecodeError) else FAILED
-
-
-def address(text: str) -> tuple[str, int]:
-    """Host and port in ``HOST:PORT``, ``HOST`` or ``[IPV6]:PORT``; ``ValueError`` for anything else."""
-    found = _ADDRESS.fullmatch(text)
-    port = int(found[3] or DEFAULT_PORT) if found else 0
-    if found is None or not 0 < port < 1 << 16:
-        raise ValueError(f"{text!r}: expected HOST:PORT")
-    return found[1] or found[2], port
 
 
 def security(options: argparse.Namespace) -> Security:

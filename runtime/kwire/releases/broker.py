@@ -8,6 +8,9 @@ from typing import Any, NamedTuple
 
 from kwire.releases.facts import NONE, Release
 
+ANSWERED = "its answer to ApiVersions"
+"""The source of a :class:`Release` that is a broker."""
+
 LISTENERS = ("broker", "zkBroker", "controller")
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from kwire.errors import UnknownApiError, UnknownReleaseError
 from kwire.protocol import API_VERSIONS
-from kwire.releases.broker import BrokerAnswer, BrokerFit, fit
+from kwire.releases.broker import ANSWERED, BrokerAnswer, BrokerFit, fit
 from kwire.releases.facts import Api, Release, TaggedField, parse_versions
 from kwire.releases.negotiation import Change, Negotiation, choose
 
@@ -128,7 +128,7 @@ class Releases(Mapping[str, Release]):
         apis = self._peer(broker, announced=True)
         return Release(
             broker.name,
-            "its answer to ApiVersions",
+            ANSWERED,
             {
                 key: replace(api, deprecated=nearest[key].deprecated) if key in nearest else api
                 for key, api in apis.items()

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
+from kwire.client import parse_address
 from kwire.command import main
-from kwire.command.connecting import address
 from kwire.frames import frame
 from kwire.releases import BrokerAnswer
 from kwire_kafka import CreateDelegationTokenResponse, CreateTopicsRequest, CreateTopicsResponse, MetadataResponse
@@ -283,10 +283,10 @@ def test_what_goes_wrong_is_one_line_and_exit_code_3(run: Any) -> None:
     [("b", ("b", 9092)), ("b.example:1", ("b.example", 1)), ("[::1]:9093", ("::1", 9093)), ("[::1]", ("::1", 9092))],
 )
 def test_addresses(text: str, found: tuple[str, int]) -> None:
-    assert address(text) == found
+    assert parse_address(text) == found
 
 
 @pytest.mark.parametrize("text", ["", ":9092", "b:", "b:0", "b:65536", "b:x", "::1", "a:1,b:2"])
 def test_no_addresses(text: str) -> None:
     with pytest.raises(ValueError, match="expected HOST:PORT"):
-        address(text)
+        parse_address(text)

@@ -1,0 +1,44 @@
+"""What clients are compared with: a release, a running broker, or the saved answer of one. Needs no Spark."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kwire.client import Security, SecurityError, ask, connect, parse_address, read_properties
+from kwire.releases import BrokerAnswer
+from kwire_kafka import PROTOCOL
+from kwire_kafka.releases import RELEASES
+from kwire_spark.options import OptionError
+
+if TYPE_CHECKING:
+    from kwire.releases import Release, Releases
+
+
+def find_target(text: str, config: str | None = None, releases: Releases = RELEASES) -> Release:
+    """The release of this name; or the broker at ``HOST:PORT``, or whose answer is in this file, as a release.
+
+    ``config`` is the properties file of a client, for a broker with TLS or a login. ``UnknownReleaseError`` if there
+    is no such release, ``BrokerError`` if the broker does not answer, :class:`OptionError` for any other file.
+    """
+    is_address = ":" in text  # 1.1.1.1:9092 is no release of the line 1.1
+    if config is not None and not is_address:
+        raise OptionError("--target-config is for a target HOST:PORT")
+    if not is_address and text in releases:
+        return releases[text]
+    try:
+        if Path(text).is_file():
+            return releases.of(BrokerAnswer.from_json(json.loads(Path(text).read_bytes())))
+        if is_address:
+            return releases.of(asyncio.run(_asked(text, config)))
+    except (SecurityError, OSError, ValueError, RecursionError) as problem:
+        raise OptionError(f"target {text}: {problem}") from None
+    return releases[text]
+
+
+async def _asked(address: str, config: str | None) -> BrokerAnswer:
+    security = Security.from_properties(read_properties(config)) if config else None
+    async with await connect(*parse_address(address), PROTOCOL, security=security, timeout=10) as client:
+        return await ask(client)
