@@ -36,9 +36,17 @@ LOGIN_MODULES = {
     + " ".join(f'user_{name}="{password}"' for name, password in USERS.items()),
     "SCRAM-SHA-256": "org.apache.kafka.common.security.scram.ScramLoginModule required",
     "SCRAM-SHA-512": "org.apache.kafka.common.security.scram.ScramLoginModule required",
+    "OAUTHBEARER": "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required "
+    'unsecuredLoginStringClaim_sub="broker"',
 }
 
-PROTOCOLS = {"PLAINTEXT": "PLAINTEXT", "SASL_PLAINTEXT": "SASL_PLAINTEXT", "CONTROLLER": "PLAINTEXT"}
+PROTOCOLS = {
+    "PLAINTEXT": "PLAINTEXT",
+    "SASL_PLAINTEXT": "SASL_PLAINTEXT",
+    "SSL": "SSL",
+    "SASL_SSL": "SASL_SSL",
+    "CONTROLLER": "PLAINTEXT",
+}
 """By listener."""
 
 DYNAMIC_QUORUM = (3, 9)
@@ -83,13 +91,15 @@ class Broker:
         folder: Path,
         *,
         sasl: Sequence[str] = (),
+        tls: Path | None = None,
         unstable: bool = False,
         features: Mapping[str, int] | None = None,
         properties: Mapping[str, str] | None = None,
     ) -> None:
         """``folder`` is for this broker alone: its log directories, its configuration and its output.
 
-        ``sasl`` names the mechanisms of a second listener, ``unstable`` allows versions that may still change,
+        ``sasl`` names the mechanisms of a second listener, ``tls`` is key and certificate in PEM, for the same
+        listeners again with TLS [KIP-651, since 2.7]. ``unstable`` allows versions that may still change,
         ``features`` are levels to format with (``share.version``), ``properties`` further settings of the server.
         """
         self.release = release
@@ -98,8 +108,9 @@ class Broker:
         self.name = f"Kafka {release} unstable" if unstable else f"Kafka {release}"
         self.folder = folder
         self.log_dirs = (folder / "data-1", folder / "data-2")
-        self.port, self.controller_port, self.sasl_port = free_ports(3)
+        self.port, self.controller_port, self.sasl_port, self.tls_port, self.sasl_tls_port = free_ports(5)
         self._sasl = tuple(sasl)
+        self._tls = tls
         self._features = dict(features or {})
         self._properties = self._settings() | (UNSTABLE if unstable else {}) | dict(properties or {})
         self._process: subprocess.Popen[bytes] | None = None
@@ -162,9 +173,14 @@ class Broker:
         listeners = {"PLAINTEXT": self.port, "CONTROLLER": self.controller_port}
         if self._sasl:
             listeners["SASL_PLAINTEXT"] = self.sasl_port
+        if self._tls:
+            listeners["SSL"] = self.tls_port
+        if self._sasl and self._tls:
+            listeners["SASL_SSL"] = self.sasl_tls_port
         addresses = {name: f"{name}://{HOST}:{port}" for name, port in listeners.items()}
         logins = {
-            f"listener.name.sasl_plaintext.{mechanism.lower()}.sasl.jaas.config": f"{LOGIN_MODULES[mechanism]};"
+            f"listener.name.{listener}.{mechanism.lower()}.sasl.jaas.config": f"{LOGIN_MODULES[mechanism]};"
+            for listener in ("sasl_plaintext", "sasl_ssl")
             for mechanism in self._sasl
         }
         return {
@@ -180,6 +196,7 @@ class Broker:
             "metadata.log.dir": str(self.log_dir),
             **({"sasl.enabled.mechanisms": ",".join(self._sasl)} if self._sasl else {}),
             **logins,
+            **_keystore(self._tls),
             **ALWAYS,
         }
 
@@ -220,6 +237,19 @@ class Broker:
             time.sleep(0.2)
         what = "did not answer in time" if process.poll() is None else f"ended with {process.returncode}"
         raise BrokerFailed(f"Kafka {self.release} {what}:\n{self.log_text[-5000:]}")
+
+
+def _keystore(file: Path | None) -> dict[str, str]:
+    """The settings for key and certificate: as texts, because 2.8 reads no file of a key without password."""
+    if file is None:
+        return {}
+    text = file.read_text().strip().replace("\n", "\\n")
+    key, begin, certificate = text.partition("-----BEGIN CERTIFICATE")
+    return {
+        "ssl.keystore.type": "PEM",
+        "ssl.keystore.key": key,
+        "ssl.keystore.certificate.chain": begin + certificate,
+    }
 
 
 def _knows_itself(address: tuple[str, int]) -> bool:
