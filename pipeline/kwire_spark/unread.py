@@ -9,6 +9,7 @@ STRAY = "responses to requests that were not seen"
 UNDECIDED = "which side is the broker is undecided"
 NOT_KAFKA = "not Kafka: "
 TLS = f"{NOT_KAFKA}TLS"
+HTTP = f"{NOT_KAFKA}HTTP"
 LIKE_TLS = f"{TLS}, by the looks of its packets"
 
 _ADVICE = {

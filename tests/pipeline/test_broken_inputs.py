@@ -47,7 +47,7 @@ def test_a_capture_that_is_cut_off_gives_the_rest_and_says_so(
     assert set(found) == {name, "notes.txt"}
     assert found["notes.txt"].startswith("skipped: ")
     told = capsys.readouterr().out
-    assert "1 place could not be read" in told
+    assert "Not everything could be read: 1 reason" in told
     assert "1 file skipped" in told
 
     assert readiness(tmp_path, "--out", out, "--mode", "failfast") == 3

@@ -159,9 +159,9 @@ def test_errors_are_one_line(error: Exception, told: str, usage: bool) -> None:
 
 def test_the_page_is_there_even_if_nobody_reads_the_terminal_to_its_end(tmp_path: Path) -> None:
     closed = Console(file=Closed())
-    call = Run(Inputs(), str(tmp_path), LocalEngine(), {}, closed, closed)
+    call = Run(Inputs(), str(tmp_path), LocalEngine(), {}, closed, closed, 90)
     with pytest.raises(OSError, match="nobody"):
-        call.publish(clients_report([], 0))
+        call.publish(clients_report([], 0), [])
     assert (tmp_path / "clients.html").exists()
 
 
@@ -196,7 +196,7 @@ def test_decode_writes_the_same_tables_each_time(tmp_path: Path, capfd: pytest.C
     assert written[0] == written[1]
     assert {"frames", "exchanges", "clients", "topics", "apis/Metadata", "apis/ApiVersions"} <= written[0].keys()
     assert all(written[0].values())
-    assert "1 place could not be read" in capfd.readouterr().out
+    assert "Not everything could be read: 1 reason" in capfd.readouterr().out
     metadata = parquet.read_table(out / "apis" / "Metadata").to_pylist()
     assert {row["response"] is None for row in metadata} == {False}
     names = {row["topic_id"]: row["topic"] for row in parquet.read_table(out / "topics").to_pylist()}

@@ -18,6 +18,7 @@ from tests.pipeline.connection_pieces import cells, conversation_pieces
 
 SAMPLE = Path(__file__).parents[1] / "data" / "traffic"
 CUTS = 1000
+OTHER_PORTS = Peer("10.0.0.1", 2000), Peer("10.0.0.9", 31092)
 KEY = ("correlation_id", "api", "version", "client_id")
 COLUMNS = (
     *KEY,

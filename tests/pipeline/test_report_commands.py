@@ -28,7 +28,7 @@ def test_census(log: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) ->
     assert run(["census", str(log), "--out", str(tmp_path), "-q"]) == 0
     told = capfd.readouterr().out
     assert "Clients and API versions" in told
-    assert "1 place could not be read" in told
+    assert "Not everything could be read: 1 reason" in told
     requests = parquet.read_table(tmp_path / "census-versions.parquet").column("requests").to_pylist()
     forwarded = [row for batch in read_batches("exchanges", find([log])) for row in batch["forwarded"].to_pylist()]
     assert sum(requests) == forwarded.count(False) < len(forwarded) - 1  # passed on, a request is still one

@@ -1,6 +1,7 @@
 """The command line ``kwire-spark``, whose commands are imported when they are called.
 
-Exit codes: 0 success; 1 the report needs action, such as clients that will break; 2 usage error; 3 failure.
+Exit codes: 0 success; 1 the report needs action, such as clients that will break; 2 usage error; 3 failure; 4 the
+report needs no action, but less than ``--min-coverage`` was read.
 """
 
 from __future__ import annotations

@@ -16,8 +16,8 @@ from kwire_spark.command.engines import AUTO, ENGINES, LOCAL_LIMIT, PARQUET, SPA
 from kwire_spark.folders import claimed
 from kwire_spark.inputs import Inputs, find
 from kwire_spark.options import FAILFAST, BrokenInputError, OptionError, Options
-from kwire_spark.reports.report import Cell, Column, Report, Table
-from kwire_spark.reports.text import counted, visible
+from kwire_spark.reports.text import visible
+from kwire_spark.unread import advice
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
 
     from kwire.protocol import MessageRegistry
     from kwire.releases import Releases
+    from kwire_spark.reports.basis import Basis, Problem
+    from kwire_spark.reports.report import Report
     from kwire_spark.tables.relations import Relation
 
     Command = Callable[..., Any]
-    Rows = Sequence[tuple[Cell, ...]]
 
 DEFAULT_OUT = "kwire-out"
 MAX_NAMED = 5
 """Skipped files that are listed by name."""
-MAX_PROBLEMS = 1000
 WIDTH = 140
 """Characters per line if the output is not a terminal."""
 
@@ -60,6 +60,14 @@ PROTOCOL = click.option(
 RELEASES = click.option(
     "--releases", metavar="PACKAGE", help="Generated package with the known releases; default: that of --protocol."
 )
+COVERAGE = click.option(
+    "--min-coverage",
+    type=click.FloatRange(0, 100),
+    default=90,
+    show_default=True,
+    metavar="PERCENT",
+    help="Share of the bytes of captured connections that must have been read; with less, the exit code is 4.",
+)
 QUIET = click.option("--quiet", "-q", is_flag=True, help="Do not show progress.")
 
 
@@ -73,6 +81,7 @@ class Run:
     options: dict[str, str]
     console: Console
     progress: Console
+    min_coverage: float
 
     @property
     def pages(self) -> str:
@@ -117,14 +126,15 @@ class Run:
         with self.step("Writing clients"):
             self.engine.write_clients(clients, self.out)
 
-    def publish(self, report: Report, broken: Rows = (), requests: Relation | None = None) -> int:
-        """Write the report's page and tables, print it, and return its exit code.
+    def publish(self, report: Report, basis: Basis | Sequence[Problem], requests: Relation | None = None) -> int:
+        """Write the report's page and tables, print it with its basis or problems, and return its exit code.
 
         The summary says which of ``requests``, a tally or EXCHANGES, are newer than the known releases. Files come
         first, because printing ends early if the output is piped into ``head``.
         """
         from rich.markup import escape
 
+        from kwire_spark.reports.basis import Basis, with_basis, with_problems
         from kwire_spark.reports.files import write_report
         from kwire_spark.reports.newer import newer_than_known
         from kwire_spark.reports.terminal import print_report
@@ -132,7 +142,10 @@ class Run:
 
         if requests is not None and (newer := newer_than_known(versions_seen(requests), self.protocol)):
             report = replace(report, summary=(*report.summary, *newer))
-        report = _with_problems(report, broken, self.inputs.skipped)
+        if isinstance(basis, Basis):
+            report = with_basis(report, basis, str(self.inputs), self.min_coverage)
+            basis = basis.problems
+        report = with_problems(report, basis, self.inputs.skipped)
         page = escape(visible(str(write_report(report, self.pages)[0]), 1000))
         print_report(report, self.console)
         done = f"Report: [bold]{page}[/bold], with its tables in the same folder. {self.engine.told}"
@@ -140,18 +153,12 @@ class Run:
         return report.exit_code
 
 
-def problems(*tables: Relation) -> Rows:
-    """``source``, ``position`` and ``_corrupt`` of the broken rows of tables, at most :data:`MAX_PROBLEMS`."""
-    from kwire_spark.tables.relations import collect
-
-    first = f"SELECT source, position, _corrupt FROM {{table}} WHERE _corrupt IS NOT NULL LIMIT {MAX_PROBLEMS}"
-    broken = [tuple(row.values()) for table in tables for row in collect(first, table=table)]
-    return sorted(broken, key=str)[:MAX_PROBLEMS]
-
-
-def no_requests(run: Run, broken: Rows) -> OptionError:
-    """The error of a command whose inputs have no request; with the first problem, if any."""
-    return OptionError(f"no requests found in {run.inputs}{f': {broken[0][2]}' if broken else ''}")
+def no_requests(run: Run, problems: Sequence[Problem]) -> OptionError:
+    """The error of a command whose inputs have no request; with the first problem and advice, if any."""
+    if not problems:
+        return OptionError(f"no requests found in {run.inputs}")
+    hint = advice(reason := problems[0].reason)
+    return OptionError(f"no requests found in {run.inputs}: {reason}{f': {hint}' if hint else ''}")
 
 
 def with_inputs(
@@ -163,6 +170,7 @@ def with_inputs(
     """
     parameters = (
         QUIET,
+        COVERAGE,
         click.option(
             "--mode",
             type=click.Choice(["permissive", "failfast"]),
@@ -188,6 +196,7 @@ def with_inputs(
             table_format: str,
             master: str | None,
             quiet: bool,
+            min_coverage: float,
             engine: str = SPARK,
             **values: Any,
         ) -> Any:
@@ -199,7 +208,7 @@ def with_inputs(
             inputs = _find_inputs(paths, progress, options.get("mode") == FAILFAST)
             console = Console(width=None if sys.stdout.isatty() else WIDTH)
             chosen = engine_for(engine, inputs, out, table_format, master)
-            run = Run(inputs, out, chosen, options, console, progress)
+            run = Run(inputs, out, chosen, options, console, progress, min_coverage)
             with only_writer(run.pages):
                 return function(run=run, **values)
 
@@ -240,17 +249,3 @@ def _find_inputs(paths: Sequence[str], progress: Console, failfast: bool) -> Inp
     if not inputs:
         raise OptionError(f"no capture and no broker log in {', '.join(paths)}")
     return inputs
-
-
-def _with_problems(report: Report, broken: Rows, skipped: Sequence[tuple[str, str]]) -> Report:
-    """The report with a table of what it lacks: broken places, and skipped files."""
-    rows = (*broken, *((path, None, f"skipped: {reason}") for path, reason in skipped))
-    if not rows:
-        return report
-    more = " or more" if len(broken) >= MAX_PROBLEMS else ""
-    summary = [f"{counted(len(broken), 'place')}{more} could not be read: see the last table."] if broken else []
-    summary += [f"{counted(len(skipped), 'file')} skipped: see the last table."] if skipped else []
-    table = Table("problems", "What could not be read", rows=rows).with_columns(
-        Column("source", "file"), Column("position", "byte"), "problem"
-    )
-    return replace(report, summary=(*report.summary, *summary), tables=(*report.tables, table))

@@ -12,8 +12,8 @@ import pyarrow as pa
 from pyarrow import compute, dataset
 
 from kwire_spark.columns import CLIENTS
-from kwire_spark.command.common import problems
 from kwire_spark.readers import TABLES, read_batches
+from kwire_spark.reports.basis import problems_of
 from kwire_spark.tables.clients import EXCHANGE_COLUMNS, REFUSAL_COLUMNS, clients
 from kwire_spark.tables.files import DATE, ParquetTable, parquet_table, write_parquet
 from kwire_spark.tables.names import NO_ID, TOPICS, is_kind, told_by, with_names
@@ -22,7 +22,8 @@ from kwire_spark.tables.relations import Database, LocalTable, query
 from kwire_spark.tables.structs import ExchangeStructs
 
 if TYPE_CHECKING:
-    from kwire_spark.command.common import Rows, Run
+    from kwire_spark.command.common import Run
+    from kwire_spark.reports.basis import Problem
     from kwire_spark.reports.report import Cell
 
 AT_ONCE = 4096
@@ -90,13 +91,15 @@ class LocalTables:
         """EXCHANGES, as far as they are needed for other tables."""
         return self._database.table(EXCHANGE_COLUMNS).add(self._stored("exchanges", EXCHANGE_COLUMNS))
 
-    def problems(self) -> Rows:
-        """Places and reasons of broken input."""
-        columns = ("source", "position", "_corrupt")
-        broken = self._database.table(columns)
-        for name in self._main:
-            broken.add(self._stored(name, columns, ~KNOWN))
-        return problems(broken)
+    def problems(self) -> list[Problem]:
+        """Reasons and places of broken input."""
+        broken = []
+        for name in self._main.keys() - {"frames"}:  # exchanges have the same
+            columns = [
+                column for column in ("source", "position", "unread", "_corrupt") if column in TABLES[name].names
+            ]
+            broken.append(self._database.table(columns).add(self._stored(name, columns, ~KNOWN)))
+        return problems_of(*broken)
 
     def _add(self, name: str, batches: Iterable[pa.RecordBatch], schema: pa.Schema, **options: Any) -> int:
         with self._run.step(f"Writing {name}"):

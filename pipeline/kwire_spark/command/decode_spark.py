@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from kwire_spark.command.common import problems
+from kwire_spark.reports.basis import problems_of
 from kwire_spark.tables.clients import clients
 from kwire_spark.tables.record_structs import record_kinds
 from kwire_spark.tables.topics import topic_names, with_topic_names
@@ -17,7 +17,8 @@ from kwire_spark.tables.typed import is_of, messages, typed_records
 from kwire_spark.tables.write import write
 
 if TYPE_CHECKING:
-    from kwire_spark.command.common import Rows, Run
+    from kwire_spark.command.common import Run
+    from kwire_spark.reports.basis import Problem
     from kwire_spark.reports.report import Cell
 
 AT_ONCE = 4
@@ -68,9 +69,11 @@ class SparkTables:
         """EXCHANGES."""
         return self._main["exchanges"]
 
-    def problems(self) -> Rows:
-        """Places and reasons of broken input."""
-        return problems(*self._main.values())
+    def problems(self) -> list[Problem]:
+        """Reasons and places of broken input."""
+        return problems_of(
+            *(table for name, table in self._main.items() if name != "frames")
+        )  # exchanges have the same
 
     def _found(self, *names: str) -> list[DataFrame]:
         return [self._main[name] for name in names if name in self._main]

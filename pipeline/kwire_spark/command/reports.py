@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kwire_spark.command.common import RELEASES, Run, no_requests, problems, with_inputs
+from kwire_spark.command.common import RELEASES, Run, no_requests, with_inputs
 from kwire_spark.options import OptionError, Options
 from kwire_spark.reports.report import Column, Report, Table
 from kwire_spark.reports.text import counted
@@ -37,7 +37,8 @@ LIST = Table("list", "Clients and APIs", empty="No requests found.").with_column
 )
 TIMED = (
     *("source", "position", "client_host", "number", "time", "api_key", "api", "version", "client_id", "principal"),
-    *("outcome", "error_codes", "throttle_ms", "latency_ms", "queue_ms", "local_ms", "remote_ms", "_corrupt"),
+    *("outcome", "error_codes", "throttle_ms", "latency_ms", "queue_ms", "local_ms", "remote_ms"),
+    *("request_size", "response_size", "unread", "_corrupt"),
 )
 """Columns of EXCHANGES that the report on latency needs."""
 PLACE = ("source", "position", "topic", "partition", "offset", "_corrupt")
@@ -47,6 +48,7 @@ PLACE = ("source", "position", "topic", "partition", "offset", "_corrupt")
 @with_inputs()
 def clients(run: Run) -> int:
     """API versions in use by each client, with address, software and principal."""
+    from kwire_spark.reports.basis import basis_of
     from kwire_spark.reports.client_usage import collected
     from kwire_spark.tables.clients import identified
 
@@ -56,7 +58,7 @@ def clients(run: Run) -> int:
     with run.step("Adding up"):
         rows, more = collected(seen, ", ".join((*SHOWN, "api_key", "seen_in")))
         usage = usage_of(rows)
-    return run.publish(clients_report(usage[:MAX_ROWS], more + max(len(usage) - MAX_ROWS, 0)), problems(tally), tally)
+    return run.publish(clients_report(usage[:MAX_ROWS], more + max(len(usage) - MAX_ROWS, 0)), basis_of(tally), tally)
 
 
 def usage_of(rows: Iterable[Row]) -> list[dict[str, Any]]:
@@ -100,7 +102,8 @@ def clients_report(rows: Sequence[Row], more: int) -> Report:
 def readiness(run: Run, target: str, target_config: str | None, releases: str | None) -> int:
     """Report clients that use versions which a release or a broker refuses.
 
-    Exit codes: 0 no client is refused, 1 some are, 2 usage error, 3 failure.
+    Exit codes: 0 no client is refused, 1 some are, 2 usage error, 3 failure, 4 none is, but less than --min-coverage
+    was read.
     """
     from kwire_spark.reports.readiness import readiness as make_report
     from kwire_spark.reports.release_support import titled
@@ -126,37 +129,40 @@ def census(run: Run, releases: str | None) -> int:
 
 def _publish(run: Run, doing: str, make: Callable[[Relation], Report], exchanges: Relation | None = None) -> int:
     """Make and publish a report on the table clients, and write the table."""
+    from kwire_spark.reports.basis import basis_of
     from kwire_spark.tables.clients import identified
     from kwire_spark.tables.relations import collect
 
     tally = run.tally(exchanges)
     seen = identified(tally)
     with run.step(doing):
-        report, broken = make(seen), problems(tally)
+        report, basis = make(seen), basis_of(tally)
     if not any(table.rows for table in report.tables) and not collect("SELECT 1 FROM {seen} LIMIT 1", seen=seen):
-        raise no_requests(run, broken)
+        raise no_requests(run, basis.problems)
     run.write_clients(seen)
-    return run.publish(report, broken, tally)
+    return run.publish(report, basis, tally)
 
 
 @click.command
 @with_inputs()
 def latency(run: Run) -> int:
     """Latency and errors of requests per API, and clients that are throttled."""
+    from kwire_spark.reports.basis import basis_of
     from kwire_spark.reports.latency import latency as make_report
 
     exchanges = run.cached(run.read("exchanges", *TIMED))
     with run.step("Adding up"):
-        report, broken = make_report(exchanges), problems(exchanges)
+        report, basis = make_report(exchanges), basis_of(exchanges)
     if not report.table("apis").rows:
-        raise no_requests(run, broken)
-    return run.publish(report, broken, exchanges)
+        raise no_requests(run, basis.problems)
+    return run.publish(report, basis, exchanges)
 
 
 @click.command
 @with_inputs(local=False)
 def offsets(run: Run) -> int:
     """Groups with members, committed offsets and lag, from the internal topics in brokers' data directories."""
+    from kwire_spark.reports.basis import problems_of
     from kwire_spark.reports.offsets import log_ends
     from kwire_spark.reports.offsets import offsets as make_report
     from kwire_spark.state.replay import COLUMNS
@@ -176,7 +182,7 @@ def offsets(run: Run) -> int:
     with run.step(f"Reading {run.inputs}"):
         report = make_report(states, log_ends(ends, bases), protocol=run.protocol)
     with run.step("Looking for broken records"):
-        broken = problems(states, ends)
+        broken = problems_of(states, ends)
     return run.publish(report, broken)
 
 

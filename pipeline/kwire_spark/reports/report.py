@@ -16,7 +16,7 @@ class Column:
     """``name`` is the name in files, ``title`` the heading.
 
     ``mark`` maps values to the colour of their cells: ``bad``, ``warn`` or ``good``. ``brief`` shortens a text for
-    the terminal, which has less room than a page.
+    the terminal, which has less room than a page; texts of ``whole`` columns are never cut there.
     """
 
     name: str
@@ -24,6 +24,7 @@ class Column:
     comment: str = ""
     mark: Mapping[str, str] | None = None
     brief: Callable[[str], str] | None = None
+    whole: bool = False
 
     @property
     def heading(self) -> str:

@@ -106,7 +106,8 @@ def _text(column: Column, cell: Cell) -> str:
     """A cell in brief: times without fractions of seconds, texts shortened by ``brief``."""
     if isinstance(cell, datetime):
         return time(cell)[: len("2026-01-02 03:04:05")]
-    return shown(column.brief(cell) if column.brief and isinstance(cell, str) else cell, WIDEST)
+    longest = 1000 if column.whole else WIDEST
+    return shown(column.brief(cell) if column.brief and isinstance(cell, str) else cell, longest)
 
 
 def _left_out(table: Table, places: list[int], rows: int) -> str:

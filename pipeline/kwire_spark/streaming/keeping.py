@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from kwire_spark.columns import CLIENTS, EXCHANGES
 from kwire_spark.spark_types import spark_schema
-from kwire_spark.tables.clients import KEYS, tally
+from kwire_spark.tables.clients import KEYS, identified, tally
 from kwire_spark.tables.write import exists, write
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def add_batch(folder: str, name: str, format: str, batch: DataFrame, number: int
         if known is not None and counted.isEmpty():
             return
         _add_problems(counted.where("_corrupt IS NOT NULL"), folder, f"{name}_problems", format)
-        table = counted.where("_corrupt IS NULL AND api_key IS NOT NULL").drop("_corrupt")
+        table = identified(counted)
         if known is not None:
             table = merged(table.unionByName(known.drop(BATCH)))
         write(table.withColumn(BATCH, F.lit(number).cast("long")).coalesce(1), folder, name, format)

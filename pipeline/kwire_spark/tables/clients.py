@@ -29,7 +29,10 @@ KEYS = ("seen_in", "client_host", "server_port", *IDENTITY, "api_key", "api", "v
 
 _SHARED = ("source", "position", "connection", "client_host", "server_port", "time", "api_key", "api", "version")
 REFUSAL_COLUMNS = (*_SHARED, "principal", "message", "_corrupt")
-EXCHANGE_COLUMNS = (*_SHARED, "number", *IDENTITY, "outcome", "error_codes", "reason", "_corrupt")
+EXCHANGE_COLUMNS = (
+    *(*_SHARED, "number", *IDENTITY, "outcome", "error_codes", "reason"),
+    *("request_size", "response_size", "unread", "_corrupt"),
+)
 
 
 def clients(*tables: R) -> R:
@@ -60,7 +63,11 @@ def identified(counted: R) -> R:
 
 
 def tally(*tables: R) -> R:
-    """CLIENTS and, in the same pass, rows for broken input, with ``_corrupt``, ``source`` and ``position``."""
+    """CLIENTS and, in the same pass, rows for broken input: ``_corrupt``, ``source``, ``position`` and ``unread``.
+
+    Other rows have ``bytes``, those of requests and responses in captures, and in ``begun`` the number of connections
+    whose first request is among them.
+    """
     if not tables:
         raise ValueError("expected at least one table of exchanges or refusals")
     named = {f"table{number}": table for number, table in enumerate(tables)}
@@ -71,7 +78,8 @@ def tally(*tables: R) -> R:
 _TALLY = f"""
     SELECT {", ".join(KEYS)}, min(time) AS first_seen, max(time) AS last_seen, count(*) AS requests,
         sum(error) AS errors, sum(refused) AS refused, count(DISTINCT connection) AS connections,
-        min_by(source, place) AS source, min_by(position, place) AS position, _corrupt
+        min_by(source, place) AS source, min_by(position, place) AS position, _corrupt,
+        sum(bytes) AS bytes, sum(begun) AS begun, sum(unread) AS unread
     FROM (
         SELECT *, struct(CASE WHEN time IS NULL THEN 1 ELSE 0 END, time, source, position) AS place,
             CASE WHEN _corrupt IS NOT NULL THEN source END AS broken_source,
@@ -86,12 +94,15 @@ def _seen(name: str, columns: Collection[str]) -> str:
     if "outcome" in columns:
         seen_in, error, known = SEEN_IN, "size(error_codes) > 0", set(IDENTITY)
         refused = f"outcome = 'unanswered' AND reason = '{CLOSED}'"
+        size, begun, unread = "coalesce(request_size, 0) + coalesce(response_size, 0)", "number = 0", "unread"
     elif "message" in columns:
         seen_in, error, refused, known = f"'{SERVER_LOG}'", "1 = 0", "1 = 1", {"principal"}
+        size, begun, unread = "CAST(0 AS BIGINT)", "1 = 0", "CAST(NULL AS BIGINT)"
     else:
         raise ValueError(f"expected exchanges or refusals, got columns {', '.join(columns)}")
     who = ", ".join(one if one in known else f"CAST(NULL AS STRING) AS {one}" for one in IDENTITY)
     return f"""
         SELECT {seen_in} AS seen_in, {", ".join(_SHARED)}, {who}, _corrupt,
-            CASE WHEN {error} THEN 1 ELSE 0 END AS error, CASE WHEN {refused} THEN 1 ELSE 0 END AS refused
+            CASE WHEN {error} THEN 1 ELSE 0 END AS error, CASE WHEN {refused} THEN 1 ELSE 0 END AS refused,
+            {size} AS bytes, CASE WHEN {begun} THEN 1 ELSE 0 END AS begun, {unread} AS unread
         FROM {{{name}}}"""

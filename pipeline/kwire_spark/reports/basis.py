@@ -1,0 +1,146 @@
+"""What a report is based on: span, connections, requests, and the share of the captured bytes that was read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from kwire_spark.reports.report import Column, Report, Table
+from kwire_spark.reports.text import counted, file_name, time
+from kwire_spark.tables.clients import SEEN_IN
+from kwire_spark.tables.relations import collect
+from kwire_spark.unread import HTTP, MISSING, PARTIAL, TLS, UNDECIDED, advice
+
+if TYPE_CHECKING:
+    from kwire_spark.tables.relations import Relation
+
+INCOMPLETE = 4
+"""The exit code of a report that needs no action but is based on less than was asked for."""
+MAX_PROBLEMS = 1000
+NOT_COUNTED = frozenset({PARTIAL, HTTP})
+"""Bytes that no request can be hidden in: parts of known ones, and connections that certainly are not Kafka."""
+
+PROBLEMS = Table("problems", "What could not be read").with_columns(
+    Column("problem", whole=True),
+    Column("places", comment="Number of connections or places with this problem."),
+    Column("unread", "bytes", comment="Bytes of connections that were not read."),
+    Column("advice", "what to do", whole=True),
+    Column("source", "first in", brief=file_name),
+    Column("position", "byte"),
+)
+
+_COUNTED = {
+    True: """SELECT sum(requests) AS requests, sum(begun) AS connections, sum(bytes) AS bytes,
+        min(first_seen) AS first_seen, max(last_seen) AS last_seen FROM {table} WHERE _corrupt IS NULL""",
+    False: f"""SELECT count(*) AS requests, min(time) AS first_seen, max(time) AS last_seen,
+        sum(CASE WHEN number = 0 THEN 1 ELSE 0 END) AS connections,
+        sum(CASE WHEN {SEEN_IN} = 'capture' THEN coalesce(request_size, 0) + coalesce(response_size, 0) ELSE 0 END)
+        AS bytes FROM {{table}} WHERE _corrupt IS NULL""",
+}
+"""Of a tally, and of exchanges."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A reason why something was not read: in how many places, how many bytes of connections, and the first place."""
+
+    reason: str
+    places: int
+    unread: int
+    source: str | None = None
+    position: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Basis:
+    """``read`` are the bytes of requests and responses in captures."""
+
+    requests: int
+    connections: int
+    read: int
+    first_seen: datetime | None
+    last_seen: datetime | None
+    problems: tuple[Problem, ...]
+
+    @property
+    def unread(self) -> int:
+        """Bytes of connections that may have been requests and responses."""
+        return sum(problem.unread for problem in self.problems if problem.reason not in NOT_COUNTED)
+
+    @property
+    def share(self) -> float | None:
+        """The percentage of bytes that were read; ``None`` if there are no connections, as in logs."""
+        total = self.read + self.unread
+        return 100 * self.read / total if total else None
+
+    def sentences(self, inputs: str) -> tuple[str, ...]:
+        """The basis in words."""
+        on = counted(self.requests, "request")
+        if self.connections:
+            on += f" on {counted(self.connections, 'connection')}"
+        if self.first_seen and self.last_seen:
+            on += f", from {time(self.first_seen)} to {time(self.last_seen)} UTC"
+        first = f"Based on {inputs}: {on}."
+        if self.share is None:
+            return (first,)
+        parts = [f"{shown_share(self.share)} of the bytes of connections were read"]
+        for name, reason in (("undecided", UNDECIDED), ("encrypted", TLS), ("missing", MISSING)):
+            if size := sum(problem.unread for problem in self.problems if problem.reason.startswith(reason)):
+                parts.append(f"{counted(size, 'byte')} {name}")
+        return first, f"{'; '.join(parts)}."
+
+
+def basis_of(table: Relation) -> Basis:
+    """The basis of a report on this table: exchanges, or their tally."""
+    (row,) = collect(_COUNTED["begun" in table.columns], table=table)
+    requests, connections, read = (row[name] or 0 for name in ("requests", "connections", "bytes"))
+    return Basis(requests, connections, read, row["first_seen"], row["last_seen"], tuple(problems_of(table)))
+
+
+def problems_of(*tables: Relation) -> list[Problem]:
+    """The problems in ``_corrupt`` of tables, at most :data:`MAX_PROBLEMS` of each: those with most bytes first."""
+    found = []
+    for table in tables:
+        unread = "unread" if "unread" in table.columns else "NULL"
+        places = "sum(requests)" if "begun" in table.columns else "count(*)"
+        text = f"""SELECT _corrupt AS reason, {places} AS places, coalesce(sum({unread}), 0) AS unread,
+            min(source) AS source, min_by(position, struct(source, position)) AS position
+            FROM {{table}} WHERE _corrupt IS NOT NULL GROUP BY _corrupt ORDER BY 3 DESC, 1 LIMIT {MAX_PROBLEMS}"""
+        found += [Problem(**row) for row in collect(text, table=table)]
+    return found
+
+
+def with_basis(report: Report, basis: Basis, inputs: str, min_coverage: float) -> Report:
+    """The report, with what it is based on at its beginning, and an exit code of its own if that is too little."""
+    summary = (*basis.sentences(inputs), *report.summary)
+    if basis.share is None or basis.share >= min_coverage:
+        return replace(report, summary=summary)
+    headline = (
+        f"INCOMPLETE: only {shown_share(basis.share)} of the bytes of connections were read, less than the "
+        f"{min_coverage:g} % of --min-coverage: clients may be missing. See the last table."
+    )
+    return replace(report, summary=(headline, *summary), exit_code=report.exit_code or INCOMPLETE)
+
+
+def with_problems(report: Report, problems: Iterable[Problem], skipped: Iterable[tuple[str, str]]) -> Report:
+    """The report with a table of what it lacks: problems, and skipped files."""
+    rows = [
+        (one.reason, one.places, one.unread or None, advice(one.reason), one.source, one.position) for one in problems
+    ]
+    left_out = [(f"skipped: {reason}", 1, None, "", path, None) for path, reason in skipped]
+    if not rows and not left_out:
+        return report
+    more = [f"Not everything could be read: {counted(len(rows), 'reason')} in the last table."] if rows else []
+    more += [f"{counted(len(left_out), 'file')} skipped: see the last table."] if left_out else []
+    table = replace(PROBLEMS, rows=(*rows, *left_out))
+    return replace(report, summary=(*report.summary, *more), tables=(*report.tables, table))
+
+
+def shown_share(percent: float) -> str:
+    """
+    >>> shown_share(100.0), shown_share(99.996), shown_share(43.21)
+    ('100 %', '99.9 %', '43.2 %')
+    """
+    return "100 %" if percent == 100 else f"{min(percent, 99.9):.1f} %"

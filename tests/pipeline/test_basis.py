@@ -1,0 +1,90 @@
+"""What a report says it is based on, and what it is worth if too little was read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kwire_spark.command import run
+from kwire_spark.reports.basis import Basis, Problem, basis_of, with_basis, with_problems
+from kwire_spark.reports.report import Report
+from kwire_spark.reports.terminal import print_report
+from kwire_spark.tables.clients import tally
+from kwire_spark.unread import HTTP, MISSING, PARTIAL, TLS, UNDECIDED
+from tests.pipeline.capture_files import EPOCH, Conversation, packets, recorded, write_pcap
+from tests.pipeline.report_rows import START, exchange, exchanges_of
+from tests.pipeline.test_late_captures import OTHER_PORTS
+
+REPORT = Report("clients", "Clients", ("2 clients seen.",), ())
+ROWS = [
+    exchange(number=0, request_size=100, response_size=200, at=0),
+    exchange(number=1, request_size=100, at=60),
+    exchange(number=None, at=30),
+    *(exchange(None, None, number=None, time=None, _corrupt=TLS, unread=size) for size in (500, 100)),
+    exchange(None, None, number=None, time=None, _corrupt=HTTP, unread=9000),
+    exchange(None, None, number=None, time=None, _corrupt=PARTIAL, unread=50),
+]
+
+
+@pytest.mark.parametrize("added_up", [False, True])
+def test_the_basis_is_that_of_all_connections(added_up: bool) -> None:
+    table = exchanges_of(*ROWS)
+    basis = basis_of(tally(table) if added_up else table)
+    assert (basis.requests, basis.connections, basis.read, basis.unread, basis.share) == (3, 1, 400, 600, 40.0)
+    assert basis.first_seen == START
+    assert [(one.reason, one.places, one.unread) for one in basis.problems] == [
+        (HTTP, 1, 9000),
+        (TLS, 2, 600),
+        (PARTIAL, 1, 50),
+    ]
+
+
+def test_a_report_begins_with_its_basis() -> None:
+    basis = basis_of(exchanges_of(*ROWS))
+    report = with_basis(REPORT, basis, "1 capture", 40)
+    assert report.summary == (
+        "Based on 1 capture: 3 requests on 1 connection, from 2026-01-02 12:00:00 to 2026-01-02 12:01:00 UTC.",
+        "40.0 % of the bytes of connections were read; 600 bytes encrypted.",
+        "2 clients seen.",
+    )
+    assert report.exit_code == 0
+
+
+@pytest.mark.parametrize(("code", "expected"), [(0, 4), (1, 1)])
+def test_a_poor_basis_is_the_headline_and_has_an_exit_code_of_its_own(code: int, expected: int) -> None:
+    poor = Report("readiness", "", ("none refused",), (), exit_code=code)
+    report = with_basis(poor, basis_of(exchanges_of(*ROWS)), "1 capture", 90)
+    assert report.summary[0].startswith("INCOMPLETE: only 40.0 % of the bytes")
+    assert report.exit_code == expected
+
+
+def test_logs_have_no_share() -> None:
+    basis = Basis(5, 0, 0, None, None, ())
+    report = with_basis(REPORT, basis, "1 request log", 100)
+    assert report.summary[:1] == ("Based on 1 request log: 5 requests.",)
+    assert report.exit_code == 0
+
+
+def test_problems_are_grouped_and_whole_on_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    from rich.console import Console
+
+    problems = [Problem(TLS, 7, 1000, "/var/a.pcap", 24), Problem(UNDECIDED, 1, 10), Problem(MISSING, 1, 0)]
+    print_report(with_problems(REPORT, problems, [("b.txt", "empty file")]), Console(width=100))
+    told = " ".join(capsys.readouterr().out.split())
+    assert "not Kafka: TLS" in told
+    assert "or use the" in told
+    assert "--ports" in told
+    assert "skipped: empty file" in told
+
+
+def test_a_late_capture_is_no_all_clear(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """On ports of which nothing is known, with the second half of an answer at its beginning."""
+    talk, *_ = [one for one in recorded("aiokafka-on-4.1.1") if len(one.segments) > 20]
+    whole = packets(Conversation(talk.segments, *OTHER_PORTS), size=100)
+    read, cut = write_pcap(tmp_path / "read.pcap", whole), write_pcap(tmp_path / "cut.pcap", whole[40:60])
+    assert whole[0].time >= EPOCH
+    assert run(["readiness", "--target", "4.1.1", str(read), "--out", str(tmp_path / "out")]) == 0
+    assert "100 % of the bytes" in capfd.readouterr().out
+    assert run(["readiness", "--target", "4.1.1", str(cut), "--out", str(tmp_path / "out")]) == 4
+    assert "INCOMPLETE" in capfd.readouterr().out
