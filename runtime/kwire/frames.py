@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 MAX_FRAME = 104_857_600
 """The default of Kafka's ``socket.request.max.bytes``: 100 MiB."""
+MAX_DECODED = 2 << 20
+"""The default size above which the pipeline only decodes messages with few values."""
 
 
 def frame(payload: bytes) -> bytes:

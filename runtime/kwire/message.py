@@ -197,4 +197,26 @@ class Message(Struct):
         return data, version
 
 
+def decode_within(
+    most: int, cls: type[Any], data: bytes, version: int, policy: Policy = STRICT, start: int = 0
+) -> Any | None:
+    """The message of ``cls`` from ``start`` to the end of ``data``, as :meth:`Message.decode`.
+
+    Decoded messages take up to 75 times the memory of their bytes. So those of more than ``most`` bytes are ``None``,
+    unless a few large values, such as records, make up nearly all of it; :func:`too_many_values` is the reason.
+    """
+    if len(data) <= most:
+        return cls.decode(data, version, policy, start=start)
+    from kwire.interpreter.large import TooManyValuesError, read_large
+
+    try:
+        return read_large(cls, data, start, version, policy, whole=True)[0]
+    except TooManyValuesError:
+        return None
+
+
+def too_many_values(data: bytes) -> str:
+    return f"{len(data)} bytes with too many values to decode them: see the option maxDecoded"
+
+
 __all__ = ["DecodeError", "EncodeError", "FieldTags", "Message", "Struct"]

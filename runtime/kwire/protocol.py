@@ -14,8 +14,10 @@ from kwire.errors import (
     UnknownLogError,
     UnknownRecordTypeError,
 )
+from kwire.frames import MAX_FRAME
 from kwire.headers import RequestHeader, ResponseHeader
 from kwire.lookup import MessageMapping
+from kwire.message import decode_within
 from kwire.policy import STRICT, Policy
 
 TYPE_CHECKING = False
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
 API_VERSIONS = 18
 UNSUPPORTED_VERSION = b"\0\x23"
 """Error 35, the first field of every ApiVersions response."""
+MAX_HEADER = 1 << 16
+"""The most bytes of a header: a client id has up to 32767, and tagged fields take 25 times their size in memory."""
 
 TAKE_IN = "to take in a newer release, update kwire (make update), or generate a package and name it with --protocol"
 """What to do about a version that :meth:`MessageRegistry.unknown` describes."""
@@ -235,15 +239,19 @@ class MessageRegistry(MessageMapping["type[Message]"]):
             raise EncodeError(f"not a {role} of {self._package}", message_name=name, version=version)
         return key
 
-    def decode_request(self, payload: bytes | bytearray | memoryview, policy: Policy = STRICT) -> Request:
+    def decode_request(
+        self, payload: bytes | bytearray | memoryview, policy: Policy = STRICT, *, max_decoded: int = MAX_FRAME
+    ) -> Request:
         """Parse the payload of a request frame. An unknown API key or version is not an error.
 
         The ``message_name`` of a :class:`DecodeError` is that of the header or the body; its offset counts from the
-        start of ``payload`` either way.
+        start of ``payload`` either way. ``max_decoded`` is that of :class:`kwire.connection.ConnectionDecoder`.
         """
         payload = bytes(payload)
         header, offset, cls = self.request_header(payload, policy)
-        message = None if cls is None else cls.decode(payload, header.api_version, policy, start=offset)
+        message = None
+        if cls is not None:
+            message = decode_within(max_decoded, cls, payload, header.api_version, policy, offset)
         return Request(header, message, payload, offset, header.api_version)
 
     def request_header(
@@ -254,9 +262,11 @@ class MessageRegistry(MessageMapping["type[Message]"]):
         The class is ``None`` if the API key or version is unknown. For those the header version is a guess: the
         header of the nearest known version, or header version 1 for an unknown API; if that fails, the header is read
         without tagged fields or client id. API key, version and correlation id are in the same place in all headers.
+        A header of more than :data:`MAX_HEADER` bytes is a ``DecodeError``.
         """
-        if len(payload) < 4:
-            RequestHeader.decode(payload, 0, policy)  # raises the error
+        if not 4 <= len(payload) <= MAX_HEADER:
+            payload = payload[:MAX_HEADER]
+            RequestHeader.decode_from(payload, 0, policy)  # raises the error if it is too short
         api_key, version = read_i16_be(payload, 0), read_i16_be(payload, 2)
         cls = self.request(api_key) if api_key in self._requests else None
         if cls is not None and version in cls.VALID_VERSIONS:
@@ -270,16 +280,22 @@ class MessageRegistry(MessageMapping["type[Message]"]):
         return *RequestHeader.decode_from(payload, 0, policy), None
 
     def decode_response(
-        self, payload: bytes | bytearray | memoryview, api_key: int, version: int, policy: Policy = STRICT
+        self,
+        payload: bytes | bytearray | memoryview,
+        api_key: int,
+        version: int,
+        policy: Policy = STRICT,
+        *,
+        max_decoded: int = MAX_FRAME,
     ) -> Response:
         """Parse the payload of a response frame, given API key and version of its request.
 
-        An unknown API key or version is not an error: ``message`` is ``None``. Errors are those of
-        :meth:`decode_request`.
+        An unknown API key or version is not an error: ``message`` is ``None``. Errors and ``max_decoded`` are those
+        of :meth:`decode_request`.
         """
         payload = bytes(payload)
         header, offset, cls, version = self.response_header(payload, api_key, version, policy)
-        message = None if cls is None else cls.decode(payload, version, policy, start=offset)
+        message = None if cls is None else decode_within(max_decoded, cls, payload, version, policy, offset)
         return Response(header, message, payload, offset, version)
 
     def response_header(
@@ -294,6 +310,8 @@ class MessageRegistry(MessageMapping["type[Message]"]):
         A broker that lacks the version of an ApiVersions request answers in version 0 with error 35 [KAFKA-WIRE 6],
         recognised by the first two bytes of the body.
         """
+        if len(payload) > MAX_HEADER:
+            payload = payload[:MAX_HEADER]
         cls = self.response(api_key) if api_key in self._responses else None
         if cls is None:
             return *ResponseHeader.decode_from(payload, 0, policy), None, version

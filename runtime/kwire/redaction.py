@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from kwire.errors import KwireError
+from kwire.frames import MAX_DECODED
 from kwire.policy import LIKE_KAFKA
 from kwire.schema import walk
 from kwire.secrets import STRUCTS, changed, erased
@@ -73,9 +74,10 @@ def _within(protocol: MessageRegistry, name: str, data: bytes, asked: Request | 
     inner: Request | Response
     try:
         if name == "request_data":
-            inner = protocol.decode_request(data, LIKE_KAFKA)
+            inner = protocol.decode_request(data, LIKE_KAFKA, max_decoded=MAX_DECODED)
         elif asked is not None:
-            inner = protocol.decode_response(data, asked.header.api_key, asked.header.api_version, LIKE_KAFKA)
+            of = asked.header.api_key, asked.header.api_version
+            inner = protocol.decode_response(data, *of, LIKE_KAFKA, max_decoded=MAX_DECODED)
         else:
             return b""
         return redacted_bytes(protocol, data, inner.body_offset, inner.message, inner.version)

@@ -159,6 +159,16 @@ def test_requests_of_which_nothing_was_seen_do_not_wait() -> None:
         reasons(given())
 
 
+def test_client_ids_are_not_kept_for_as_long_as_a_connection_lasts() -> None:
+    """100 connections with 100 ids of 30 kB each; those are kept to save time, and forgotten now and then."""
+    connections = [connection(number) for number in range(100)]
+    ids = [f"{number:030000}" for number in range(100)]
+    given = (piece(of, asked(FetchRequest(), 4, 1, client_id=name)[2]) for name in ids for of in connections)
+    columns = pa.schema([EXCHANGES.field("reason")])
+    with limited(WORKER, 60):
+        assert sum(batch.num_rows for batch in frame_batches(given, columns, table="exchanges")) > 8000
+
+
 def packet(number: int, seq: int, data: bytes = b"", flags: int = ACK) -> Packet:
     key = pack(">IIHH", 0x0A000000 + number, 0x0A010001, 50412, 9092)
     return Packet(key, EPOCH, "capture.pcap", 0, seq, 1, flags, data)
@@ -220,7 +230,7 @@ def test_the_state_of_a_stream_is_small() -> None:
         rows += ends.add(
             packet(1, 1 + start + (len(data) if not start else 0), bytes((1 << 20) - (0 if start else len(data))))
         )
-    rows += ends.trim()
+    rows += ends.pause()
     assert len(ends.stored()) < 5 << 20
 
 

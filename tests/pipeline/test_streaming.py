@@ -57,7 +57,7 @@ from kwire_spark.sources.packets import PacketStream
 from kwire_spark.spark_types import spark_schema
 from kwire_spark.streaming import follow, keep_clients, packets_in, topic
 from kwire_spark.streaming.connections import Follower, too_late
-from kwire_spark.streaming.ends import Ends
+from kwire_spark.streaming.ends import STATE, Ends
 from kwire_spark.streaming.keeping import add_batch
 from kwire_spark.streaming.keeping import merged as merged_clients
 from kwire_spark.streaming.packets import packet_batches
@@ -420,12 +420,30 @@ def test_packets_of_one_batch_may_come_in_any_order(tmp_path: Path) -> None:
     assert len(found[0][0]) == len(in_one_go(path))
 
 
+def test_what_waits_between_batches_has_a_limit(tmp_path: Path) -> None:
+    path = write_pcap(tmp_path / "a.pcap", packets(Conversation([(CLIENT, 0.0, WAITING)]), ending=0))
+    (batch,) = packet_batches(file_packets(str(path)))
+    frame = batch.to_pandas()
+    frame["micros"] = batch.column("time").cast(pa.int64()).to_pylist()
+    sizes = []
+    for held in (STATE, 10_000):
+        state: Any = NewState()
+        follower = Follower(ConnectionProjection("frames"), (), 1000, held)
+        list(follower.advance((frame["flow"][0],), iter([frame]), state))
+        sizes.append(len(state.stored))
+    assert sizes[0] > 2 * sizes[1]
+
+
+WAITING = b"".join(asks(HeartbeatRequest(), 4, number)[2] for number in range(50))
+
+
 class NewState:
     """The state of ends that were not seen before, as far as it is asked."""
 
     exists = hasTimedOut = False
 
-    def update(self, stored: Any) -> None: ...
+    def update(self, stored: Any) -> None:
+        (self.stored,) = stored
 
     def setTimeoutTimestamp(self, when: int) -> None: ...
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -11,28 +12,36 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kwire.errors import UnknownRecordTypeError
+from kwire.interpreter import large
 from kwire.logs import TOPICS, internal_records
-from kwire.records import encode_control
+from kwire.records import Record, encode_batch, encode_control
 from kwire_kafka import (
     PROTOCOL,
     ApiVersionsRequest,
     ApiVersionsResponse,
+    ClientQuotaRecord,
     EndTxnMarker,
     HeartbeatRequest,
     HeartbeatResponse,
     LeaderChangeMessage,
     LegacyOffsetCommitKey,
     LegacyOffsetCommitValue,
+    MetadataRequest,
     OffsetCommitKey,
     OffsetCommitValue,
 )
+from kwire_kafka.api.metadata import MetadataRequestTopic
+from kwire_kafka.metadata.client_quota_record import EntityData
 from kwire_kafka.releases import RELEASES
 from kwire_spark.columns import EXCHANGES, RECORDS
+from kwire_spark.options import Options
+from kwire_spark.readers.log import LogReader
 from kwire_spark.tables.record_structs import RecordStructs, record_kind, record_kinds
 from kwire_spark.tables.structs import AT_ONCE, ExchangeStructs, in_pieces
 from tests.effort import examples
 
 HEARTBEAT, API_VERSIONS = 12, 18
+TOO_MANY = "{} bytes with too many values to decode them: see the option maxDecoded"
 BYTES = st.none() | st.binary(max_size=40)
 
 
@@ -221,3 +230,27 @@ def test_no_records_raise(key: bytes | None, value: bytes | None) -> None:
 
 def test_topics_of_kinds_are_the_internal_ones() -> None:
     assert {kind.topic for kind in record_kinds().values()} == {*TOPICS, None}
+
+
+def test_large_messages_of_many_values_are_null_with_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(large._Counting, "left", 60)
+    topics = [MetadataRequestTopic(name="t") for _ in range(100)]
+    request = PROTOCOL.encode_request(MetadataRequest(topics=topics), 4, correlation_id=1)
+    given = batch(EXCHANGES, {"api_key": 3, "version": 4, "request": request})
+    (row,) = typed(ExchangeStructs(3, ("request",), max_decoded=100), given)
+    assert (row["request"], row["reason"]) == (None, TOO_MANY.format(len(request)))
+    (row,) = typed(ExchangeStructs(3, ("request",)), given)
+    assert len(row["request"]["topics"]) == 100
+
+
+def test_so_are_large_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(large._Counting, "left", 60)
+    entity = [EntityData(entity_type="u", entity_name="n")] * 60
+    value = b"\1\x0e\0" + ClientQuotaRecord(entity=entity).encode(0)
+    path = tmp_path / "__cluster_metadata-0" / f"{0:020}.log"
+    path.parent.mkdir()
+    path.write_bytes(encode_batch([Record(None, value)]))
+    for option, reason in (("100", TOO_MANY.format(len(value))), ("1k", None)):
+        reader = LogReader(Options({"path": str(path), "record": "ClientQuotaRecord", "maxDecoded": option}))
+        (row,) = [row for task in reader.tasks() for made in reader.read(task) for row in made.to_pylist()]
+        assert (row["value"] is None, row["reason"]) == (reason is not None, reason)

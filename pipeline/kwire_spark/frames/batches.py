@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from kwire.connection.events import REQUEST_SIZE, FrameEvent
+from kwire.connection.events import REQUEST_SIZE
 from kwire_kafka import PROTOCOL
 from kwire_spark.capture import Broken, Connection, Piece, largest
 from kwire_spark.frames.connection import ConnectionRows
@@ -92,8 +92,7 @@ class Connections:
         size = len(piece.data)
         if events or piece.kind == "closed":
             self.decoded.append((connection, events, piece))
-            for event in events:
-                size += REQUEST_SIZE + (len(event.data) if isinstance(event, FrameEvent) else 0)
+            size += len(piece.data) + REQUEST_SIZE * len(events)
             if piece.kind == "closed":
                 del self._open[id(piece.connection)]
         return size
@@ -110,6 +109,9 @@ class Connections:
         self._fed = 0
         reason = f"not kept, because more than {budget} bytes were waiting: see the option maxHeld"
         sizes = {wanted: wanted.held for wanted in self._open.values() if not isinstance(wanted, Unwanted)}
+        for wanted in sizes:
+            if isinstance(wanted, ConnectionRows):
+                wanted.forget()
         rows: list[Row] = []
         for connection in largest(sizes, budget):
             rows += connection.rows(connection.drop(piece.time, reason), replace(piece, kind="gap"))

@@ -65,6 +65,10 @@ class ConnectionRows:
             return []
         return (self._decoder.drop_secrets if secrets else self._decoder.drop)(time, reason)
 
+    def forget(self) -> None:
+        """Free what only saves time."""
+        self._table.contexts.clear()
+
     def feed(self, piece: Piece) -> list[Row]:
         """The rows that a piece completes. Pieces after the one that closes the connection yield none."""
         return [] if self.closed else self.rows(self.decode(piece), piece)

@@ -88,3 +88,7 @@ class ContextCache:
         if context is None:
             context = self._known[key] = RequestContext(header, client, self._protocol)
         return context
+
+    def clear(self) -> None:
+        """Forget all contexts; requests in flight keep theirs."""
+        self._known.clear()

@@ -60,7 +60,7 @@ class ExchangeRows:
     """
 
     __slots__ = (
-        *("_contexts", "_errors", "_foreign", "_gaps", "_large", "_lost", "_number", "_partial", "_peers"),
+        *("contexts", "_errors", "_foreign", "_gaps", "_large", "_lost", "_number", "_partial", "_peers"),
         *("_projection", "_shown", "_skipped", "_stray", "_waiting", "held"),
     )
 
@@ -71,7 +71,7 @@ class ExchangeRows:
         self.held = 0
         """The bytes of waiting requests."""
         self._number = 0
-        self._contexts = ContextCache(projection.protocol)
+        self.contexts = ContextCache(projection.protocol)
         self._waiting: dict[int, Asked] = {}  # by position in the client's stream
         self._gaps = self._lost = self._skipped = self._stray = 0
         self._partial = 0  # bytes that are missing in frames whose request is known
@@ -80,7 +80,7 @@ class ExchangeRows:
     def requested(
         self, rows: list[Row], event: RequestEvent | Undecodable, client: Client, source: str, position: int
     ) -> None:
-        asked = self._asked(event, self._contexts.of(event.header, client), source, position)
+        asked = self._asked(event, self.contexts.of(event.header, client), source, position)
         if isinstance(event, RequestEvent):
             inner, expected = event.inner, event.expects_response
             if inner is not None:

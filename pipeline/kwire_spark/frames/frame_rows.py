@@ -36,7 +36,7 @@ Asked = tuple[int, RequestContext, int | None]
 class FrameRows:
     """A row for every event. In-flight requests are kept for the rows of their responses."""
 
-    __slots__ = ("_asked", "_contexts", "_errors", "_large", "_number", "_peers", "_projection", "_shown", "held")
+    __slots__ = ("_asked", "_errors", "_large", "_number", "_peers", "_projection", "_shown", "contexts", "held")
 
     def __init__(self, connection: Connection, projection: ConnectionProjection) -> None:
         self._peers = peers(connection)
@@ -44,14 +44,14 @@ class FrameRows:
         self._projection = projection
         self.held = 0
         self._number = 0
-        self._contexts = ContextCache(projection.protocol)
+        self.contexts = ContextCache(projection.protocol)
         self._asked: dict[int, Asked] = {}  # by position in the client's stream
 
     def requested(
         self, rows: list[Row], event: RequestEvent | Undecodable, client: Client, source: str, position: int
     ) -> None:
         header, number = event.header, self._number
-        context = self._contexts.of(header, client)
+        context = self.contexts.of(header, client)
         correlation_id = None if header is None else header.correlation_id
         if isinstance(event, RequestEvent):
             if context.source != source:

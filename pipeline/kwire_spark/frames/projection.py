@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import pyarrow as pa
 
+from kwire.frames import MAX_DECODED
+from kwire.message import too_many_values
 from kwire_kafka import PROTOCOL
 from kwire_spark.columns import EXCHANGES, FRAMES
 from kwire_spark.frames import identity, payload
@@ -39,7 +41,7 @@ class Budget(NamedTuple):
     while they wait for the rest of a frame, or for a response.
     """
 
-    decoded: int = 2 << 20
+    decoded: int = MAX_DECODED
     held: int = 32 << 20
 
 
@@ -76,7 +78,7 @@ class ConnectionProjection(Projection):
             return None
         if self.bodies is not True and event.name not in (self.bodies or ()):
             return None
-        return f"{len(event.data)} bytes with too many values to decode them: see the option maxDecoded"
+        return too_many_values(event.data)
 
     def takes(self, peers: Mapping[str, Any]) -> bool:
         """Whether a connection may have rows that are needed; ``peers`` are its columns by name."""

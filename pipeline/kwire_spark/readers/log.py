@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from kwire.compression import DEFAULT_LIMIT
+from kwire.frames import MAX_DECODED
 from kwire_spark.columns import RECORDS
 from kwire_spark.options import OptionError, Options
 from kwire_spark.projection import may_pass
@@ -64,7 +65,8 @@ class LogReader(Reader):
 
 def _typed(options: Options) -> RecordStructs | None:
     name, protocol = options.text("record"), options.protocol()
-    return RecordStructs(record_kind(name, protocol), protocol) if name else None
+    most = options.size("maxDecoded", MAX_DECODED)
+    return RecordStructs(record_kind(name, protocol), protocol, most) if name else None
 
 
 def _bounds(options: Options) -> Bounds:

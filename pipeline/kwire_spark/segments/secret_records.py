@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kwire.errors import KwireError
+from kwire.frames import MAX_DECODED
 from kwire.logs import decode_record
 from kwire.primitives import read_uvarint
 from kwire.redaction import redacted_bytes
@@ -50,7 +51,7 @@ def _hidden(value: bytes | None, unreadable: bytes | None) -> bytes | None:
         kind, start = read_uvarint(value, start)
         if kind not in _SECRET:
             return value
-        record = decode_record(PROTOCOL, METADATA_TOPIC, None, value)
+        record = decode_record(PROTOCOL, METADATA_TOPIC, None, value, max_decoded=MAX_DECODED)
         if record.value is None:
             return unreadable
         return redacted_bytes(PROTOCOL, value, read_uvarint(value, start)[1], record.value, record.version)

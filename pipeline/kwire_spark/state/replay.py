@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Protocol
 
 import pyarrow as pa
 
+from kwire.frames import MAX_DECODED
 from kwire.logs import Checkpoint, InternalRecord, decode_record
 from kwire.logs.segment import log_file
 from kwire.policy import LIKE_KAFKA
@@ -122,7 +123,8 @@ def rows_of(batch: pa.RecordBatch, columns: Sequence[str] = COLUMNS) -> Iterator
 
 def logged(row: dict[str, Any], protocol: MessageRegistry = PROTOCOL) -> Logged:
     """A row of RECORDS, decoded. Never raises; ``record.reason`` says why it cannot be decoded."""
-    record = decode_record(protocol, row["topic"], row["key"], row["value"], LIKE_KAFKA, control=row["control"])
+    given = row["topic"], row["key"], row["value"]
+    record = decode_record(protocol, *given, LIKE_KAFKA, control=row["control"], max_decoded=MAX_DECODED)
     return Logged(row["partition"], row["offset"], row["producer_id"], row["transactional"], record)
 
 

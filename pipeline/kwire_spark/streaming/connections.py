@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from kwire.frames import MAX_DECODED
 from kwire_kafka import PROTOCOL
-from kwire_spark.frames.projection import TABLES, ConnectionProjection, Table
+from kwire_spark.frames.projection import BUDGET, TABLES, Budget, ConnectionProjection, Table
 from kwire_spark.rows import Row
 from kwire_spark.spark_types import spark_schema
-from kwire_spark.streaming.ends import Ends
+from kwire_spark.streaming.ends import STATE, Ends
 from kwire_spark.streaming.packets import packet_of
 
 if TYPE_CHECKING:
@@ -36,6 +37,8 @@ def follow(
     late: str = "10 minutes",
     idle_seconds: float = 600,
     protocol: MessageRegistry = PROTOCOL,
+    max_decoded: int = MAX_DECODED,
+    max_held: int = STATE,
 ) -> DataFrame:
     """The ``columns.FRAMES`` or ``columns.EXCHANGES`` of a stream of ``PACKETS``, with rows for broken input.
 
@@ -44,14 +47,17 @@ def follow(
     as when several hosts deliver captures: Spark drops later packets, and counts them in
     ``numRowsDroppedByWatermark`` of the query's progress. A connection in which nothing happens for ``idle_seconds``
     by the packets' clock is taken for closed. ``ports`` are the server ports, if known. ``protocol`` has
-    the messages, of Kafka by default.
+    the messages, of Kafka by default. ``max_decoded`` is that of ``kafka_capture``; ``max_held`` bytes of unfinished
+    frames and waiting requests are kept of each connection between batches.
     """
     from pyspark.sql import functions as F
     from pyspark.sql.streaming.state import GroupStateTimeout
 
     full = TABLES[rows]
     schema = pa.schema([full.field(name) for name in columns]) if columns else full
-    job = Follower(ConnectionProjection(rows, schema, protocol=protocol), frozenset(ports), int(idle_seconds * 1000))
+    budget = Budget(max_decoded, max(BUDGET.held, max_held))
+    projection = ConnectionProjection(rows, schema, budget=budget, protocol=protocol)
+    job = Follower(projection, frozenset(ports), int(idle_seconds * 1000), max_held)
     return (
         packets.withColumn("micros", F.unix_micros("time"))
         .withWatermark("time", late)
@@ -69,6 +75,7 @@ class Follower:
     projection: ConnectionProjection
     ports: Collection[int]
     idle_ms: int
+    held: int = STATE
 
     def advance(self, flow: tuple[Any], parts: Iterator[pd.DataFrame], state: GroupState) -> Iterator[pd.DataFrame]:
         """The rows of ``parts``, frames of ``PACKETS`` with ``micros``; the state is an ``Ends``, as bytes.
@@ -89,7 +96,7 @@ class Follower:
         packets = [packet_of(row) for part in parts for row in part.itertuples(index=False)]
         packets.sort(key=lambda packet: (packet.time, packet.source, packet.position))
         yield from self._frames(row for packet in packets for row in ends.add(packet))
-        yield from self._frames(ends.pause())
+        yield from self._frames(ends.pause(self.held))
         state.update((ends.stored(),))
         state.setTimeoutTimestamp(max(ends.closes_ms(self.idle_ms), state.getCurrentWatermarkMs() + 1))
 

@@ -21,7 +21,7 @@ OTHERS = frozenset({("collections", "deque"), ("re", "_compile")})
 """Where the state of a connection refers to anything beside classes of kwire."""
 
 STATE = 4 << 20
-"""Limit of the bytes that wait for more in the state of a connection between batches."""
+"""Default limit of the bytes that wait for more in the state of a connection between batches."""
 
 PRIVATE = "not kept between batches: they may be secret"
 
@@ -58,13 +58,13 @@ class Ends:
         self._place = packet.source, packet.position
         yield from self._rows(self._tcp.add(packet))
 
-    def trim(self, most: int = STATE) -> Iterator[Row]:
+    def trim(self, most: int) -> Iterator[Row]:
         """Drop what waits for more if it takes over ``most`` bytes; the rows that say so."""
         if self._open is not None and self._open.held > most:
             yield from self._drop(f"not kept: more than {most} bytes of the connection were waiting")
 
-    def pause(self) -> Iterator[Row]:
-        """Drop what must not be stored between batches, and what waits beyond ``STATE``; the rows that say so.
+    def pause(self, most: int = STATE) -> Iterator[Row]:
+        """Drop what must not be stored between batches, and what waits beyond ``most``; the rows that say so.
 
         Packets that wait for others are delivered, since they may be parts of anything.
         """
@@ -74,7 +74,9 @@ class Ends:
                 Piece(self._open.connection, "data", CLIENT, b"", 0, self._time, *self._place)
             )
         yield from self._drop(PRIVATE, secrets=True)
-        yield from self.trim()
+        yield from self.trim(most)
+        if isinstance(self._open, ConnectionRows):
+            self._open.forget()
 
     def _drop(self, reason: str, *, secrets: bool = False) -> Iterator[Row]:
         if self._open is not None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from kwire.errors import UnknownRecordTypeError
+from kwire.frames import MAX_DECODED
 from kwire.logs import TOPICS, decode_record
 from kwire.message import Message
 from kwire.policy import LIKE_KAFKA
@@ -78,10 +79,11 @@ def record_kinds(protocol: MessageRegistry = PROTOCOL) -> dict[str, RecordKind]:
 
 @dataclass(frozen=True, slots=True)
 class RecordStructs:
-    """Converts keys and values of one kind of record to structs."""
+    """Converts keys and values of one kind of record to structs; ``max_decoded`` is that of ``decode_record``."""
 
     kind: RecordKind
     protocol: MessageRegistry = PROTOCOL
+    max_decoded: int = MAX_DECODED
 
     def fields(self) -> list[pa.Field]:
         """The columns that replace the bytes."""
@@ -108,7 +110,7 @@ class RecordStructs:
 
     def _record(self, key: bytes | None, value: bytes | None) -> _Record:
         assert self.kind.topic is not None
-        record = decode_record(self.protocol, self.kind.topic, key, value, LIKE_KAFKA)
+        record = decode_record(self.protocol, self.kind.topic, key, value, LIKE_KAFKA, max_decoded=self.max_decoded)
         if record.name is not None and record.name.removeprefix(LEGACY) != self.kind.name:
             return _Record(reason=f"expected a record of kind {self.kind.name}, got {record.name}")
         return _Record(

@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from kwire.errors import KwireError
-from kwire.message import Message
+from kwire.frames import MAX_DECODED
+from kwire.message import Message, too_many_values
 from kwire.policy import LIKE_KAFKA
 from kwire_kafka import PROTOCOL
 
 if TYPE_CHECKING:
     from kwire.arrow import Columns
-    from kwire.protocol import MessageRegistry
+    from kwire.protocol import MessageRegistry, Request, Response
 
 AT_ONCE = 4 << 20
 """Approximate number of bytes to decode at a time: objects need ten times the memory of their bytes."""
@@ -61,11 +62,15 @@ def no_collection() -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class ExchangeStructs:
-    """Converts requests, responses or both (``parts``) of one API of ``protocol`` to structs."""
+    """Converts requests, responses or both (``parts``) of one API of ``protocol`` to structs.
+
+    ``max_decoded`` is that of :class:`kwire.connection.ConnectionDecoder`.
+    """
 
     api_key: int
     parts: Sequence[str] = ("request", "response")
     protocol: MessageRegistry = PROTOCOL
+    max_decoded: int = MAX_DECODED
 
     def fields(self) -> list[pa.Field]:
         """The columns that replace the bytes."""
@@ -96,24 +101,29 @@ class ExchangeStructs:
         if payload is None:
             return NOTHING
         try:
-            request = self.protocol.decode_request(payload, LIKE_KAFKA)
+            request = self.protocol.decode_request(payload, LIKE_KAFKA, max_decoded=self.max_decoded)
         except KwireError as error:
             return None, 0, str(error)
         if request.header.api_key != self.api_key:
             return None, 0, f"expected a request with API key {self.api_key}, got {request.header.api_key}"
-        return self._known(request.message, request.header.api_version)
+        return self._known(request)
 
     def _response(self, payload: bytes | None, version: int | None) -> Decoded:
         if payload is None or version is None:
             return NOTHING
         try:
-            response = self.protocol.decode_response(payload, self.api_key, version, LIKE_KAFKA)
+            response = self.protocol.decode_response(
+                payload, self.api_key, version, LIKE_KAFKA, max_decoded=self.max_decoded
+            )
         except KwireError as error:
             return None, 0, str(error)
-        return self._known(response.message, response.version)
+        return self._known(response)
 
-    def _known(self, message: Message | None, version: int) -> Decoded:
-        return message, version, None if message is not None else self.protocol.unknown(self.api_key, version)
+    def _known(self, parsed: Request | Response) -> Decoded:
+        reason = None
+        if parsed.message is None:
+            reason = self.protocol.unknown(self.api_key, parsed.version) or too_many_values(parsed.payload)
+        return parsed.message, parsed.version, reason
 
 
 def with_columns(

@@ -3,7 +3,8 @@
 ``messages(exchanges, "Fetch")`` takes EXCHANGES of captures or request logs; ``typed_records(records,
 "OffsetCommit")`` takes RECORDS of log segments. Both keep all other columns, which pass through the workers: select
 the needed columns first. The structs are those of ``kwire_kafka.arrow``, or of another ``protocol``, unions of all
-versions; a field that the version lacks is null. Bytes that cannot be decoded are a null struct, with a ``reason``.
+versions; a field that the version lacks is null. Bytes that cannot be decoded are a null struct, with a ``reason``;
+so are those of over ``max_decoded`` bytes, unless a few large values, such as records, make up nearly all of it.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from kwire.errors import UnknownApiError
+from kwire.frames import MAX_DECODED
 from kwire_kafka import PROTOCOL
 from kwire_spark.spark_types import spark_schema
 from kwire_spark.tables.record_structs import RecordKind, RecordStructs, record_kind
@@ -31,7 +33,12 @@ PARTS = ("request", "response")
 
 
 def messages(
-    exchanges: DataFrame, api: str | int, parts: Sequence[str] = PARTS, protocol: MessageRegistry = PROTOCOL
+    exchanges: DataFrame,
+    api: str | int,
+    parts: Sequence[str] = PARTS,
+    protocol: MessageRegistry = PROTOCOL,
+    *,
+    max_decoded: int = MAX_DECODED,
 ) -> DataFrame:
     """The exchanges of one API, with ``request`` and ``response``, or only one of them (``parts``), as structs.
 
@@ -44,20 +51,22 @@ def messages(
         raise UnknownApiError(api, [protocol.api_name(key) for key in protocol.api_keys])
     request = protocol.request(api) if isinstance(api, int) else protocol[f"{api}Request"]
     assert request.API_KEY is not None
-    decode = ExchangeStructs(request.API_KEY, parts, protocol)
+    decode = ExchangeStructs(request.API_KEY, parts, protocol, max_decoded)
     of_api = exchanges.where(exchanges["api_key"] == decode.api_key)
     schema = _schema(exchanges, PARTS, decode.fields())
     return of_api.drop(*(part for part in PARTS if part not in parts)).mapInArrow(decode, schema)
 
 
-def typed_records(records: DataFrame, name: str, protocol: MessageRegistry = PROTOCOL) -> DataFrame:
+def typed_records(
+    records: DataFrame, name: str, protocol: MessageRegistry = PROTOCOL, *, max_decoded: int = MAX_DECODED
+) -> DataFrame:
     """The records of one kind: ``key`` and ``value`` as structs, and ``version``, that of the value.
 
     ``name`` is one of ``kwire_spark.tables.record_structs.record_kinds()``. Needs the columns ``topic``, ``control``,
     ``key`` and ``value``. A tombstone has a null value and no ``reason``. Control records have ``type`` and no key.
     """
     kind = record_kind(name, protocol)
-    decode = RecordStructs(kind, protocol)
+    decode = RecordStructs(kind, protocol, max_decoded)
     schema = _schema(records, ("key", "value"), decode.fields())
     return records.where(is_of(records, kind)).mapInArrow(decode, schema)
 

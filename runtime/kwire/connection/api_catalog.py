@@ -9,10 +9,10 @@ from kwire.errors import DecodeError
 from kwire.frames import MAX_FRAME
 from kwire.headers import RequestHeader
 from kwire.policy import STRICT
+from kwire.protocol import MAX_HEADER
 
 if TYPE_CHECKING:
     from kwire.message import Message
-    from kwire.policy import Policy
     from kwire.protocol import MessageRegistry
 
 MAX_VERSIONS_AHEAD = 2
@@ -66,7 +66,7 @@ class ApiCatalog:
         if header_version < 0:
             return False
         try:
-            header, offset = RequestHeader._read(payload, 0, header_version)
+            header, offset = RequestHeader._read(payload[:MAX_HEADER], 0, header_version)
         except Exception:  # the fast path may raise anything
             return False
         if not (header.client_id or "").isprintable():
@@ -81,25 +81,13 @@ class ApiCatalog:
             return False
         return None if cls is None else self._bytes_after(cls, payload, offset, version) == 0
 
-    def read(self, cls: type[Message], data: bytes, offset: int, version: int, policy: Policy) -> Message | None:
-        """The message from ``offset`` to the end of ``data``; ``None`` if it is larger than ``max_decoded`` and not
-        only because of a few large values."""
-        if len(data) <= self.max_decoded:
-            return cls.decode(data, version, policy, start=offset)
-        from kwire.connection.large import TooManyValuesError, read_large
-
-        try:
-            return read_large(cls, data, offset, version, policy)[0]
-        except TooManyValuesError:
-            return None
-
     def _bytes_after(self, cls: type[Message], payload: bytes, offset: int, version: int) -> int:
         """The number of bytes after the message that starts at ``offset``; -1 if there is no such message."""
         try:
             if len(payload) <= self.max_decoded:
                 return len(payload) - int(cls._read(payload, offset, version)[1])
-            from kwire.connection.large import read_large
+            from kwire.interpreter.large import read_large
 
-            return len(payload) - read_large(cls, payload, offset, version, STRICT)[1]
+            return len(payload) - read_large(cls, payload, offset, version, STRICT, whole=False)[1]
         except Exception:  # the fast path may raise anything
             return -1

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from kwire.connection.events import CLIENT, SERVER, RequestEvent, ResponseEvent, SaslToken, Undecodable
 from kwire.errors import DecodeError
 from kwire.headers import RequestHeader, ResponseHeader
+from kwire.message import decode_within
 from kwire.wire import read_uvarint
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ class EventReader:
     ) -> Message | None:
         if cls is None or (self._bodies is not None and name not in self._bodies):
             return None
-        return self._catalog.read(cls, data, offset, version, self._policy)
+        return decode_within(self._catalog.max_decoded, cls, data, version, self._policy, offset)
 
 
 def undecodable(

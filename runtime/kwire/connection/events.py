@@ -273,6 +273,7 @@ def without_bytes(event: RequestEvent | Undecodable) -> tuple[RequestEvent | Und
     if isinstance(event, Undecodable):
         return replace(event, data=b"", missing=event.size - 4, error=None), REQUEST_SIZE + len(event.reason)
     inner, size = without_bytes(event.inner) if event.inner else (None, 0)
+    header = event.header.replace(unknown_tags=()) if event.header.unknown_tags else event.header
     kept = RequestEvent(
         event.time,
         event.direction,
@@ -280,7 +281,7 @@ def without_bytes(event: RequestEvent | Undecodable) -> tuple[RequestEvent | Und
         event.started,
         b"",
         event.name,
-        event.header,
+        header,
         event.body_offset,
         None,
         event.expects_response,

@@ -9,14 +9,20 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 
 from kwire.errors import DecodeError
+from kwire.frames import MAX_FRAME
+from kwire.message import decode_within, too_many_values
 from kwire.policy import STRICT, Policy
 from kwire.primitives import read_int16, read_uvarint
 from kwire.records import Record, decode_control
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from kwire.message import Message
     from kwire.protocol import MessageRegistry
+
+    _Decode = Callable[[MessageRegistry, "InternalRecord", Policy, int], str | None]
 
 TOPICS: dict[str, str] = {
     "__consumer_offsets": "group",
@@ -77,13 +83,16 @@ def decode_record(
     policy: Policy = STRICT,
     *,
     control: bool = False,
+    max_decoded: int = MAX_FRAME,
 ) -> InternalRecord:
     """The decoded key and value of a record of an internal topic. Nothing in ``key`` and ``value`` raises.
 
     ``control`` is that of its batch: transaction markers, elections and voters. ``ValueError`` for a topic that is
     not one of :data:`TOPICS`. ``policy`` says how tolerant decoding is: Kafka ignores trailing bytes after the
-    messages of its coordinators, but not after metadata records.
+    messages of its coordinators, but not after metadata records. ``max_decoded`` is that of
+    :class:`kwire.connection.ConnectionDecoder`, for values.
     """
+    decode: _Decode
     if control:
         decode = _control
     elif topic in TOPICS:
@@ -92,19 +101,19 @@ def decode_record(
         raise ValueError(f"unknown internal topic {topic!r}; expected {', '.join(TOPICS)}")
     record = InternalRecord(topic, key, value, control=control)
     try:
-        record.reason = decode(protocol, record, policy)
+        record.reason = decode(protocol, record, policy, max_decoded)
     except DecodeError as error:
         record.reason = str(error)
     return record
 
 
-def _control(protocol: MessageRegistry, record: InternalRecord, policy: Policy) -> str | None:
+def _control(protocol: MessageRegistry, record: InternalRecord, policy: Policy, max_decoded: int) -> str | None:
     found = decode_control(protocol, Record(record.raw_key, record.raw_value), policy)
     record.type, record.name, record.version, record.value = found.type, found.name, found.version, found.message
     return found.reason
 
 
-def _coordinated(protocol: MessageRegistry, record: InternalRecord, policy: Policy) -> str | None:
+def _coordinated(protocol: MessageRegistry, record: InternalRecord, policy: Policy, max_decoded: int) -> str | None:
     """Records of coordinators: an int16 type before the key, an int16 version before the value [KAFKA-WIRE 39].
 
     Fills in as much of the record as can be decoded, and returns the reason if that is not all.
@@ -129,11 +138,11 @@ def _coordinated(protocol: MessageRegistry, record: InternalRecord, policy: Poli
         assert value is not None
     if record.version not in value.VALID_VERSIONS:
         return f"unknown version {record.version} of {value.__name__}"
-    record.value = value.decode(record.raw_value, record.version, policy, start=start)
-    return None
+    record.value = decode_within(max_decoded, value, record.raw_value, record.version, policy, start)
+    return None if record.value else too_many_values(record.raw_value)
 
 
-def _framed(protocol: MessageRegistry, record: InternalRecord, policy: Policy) -> str | None:
+def _framed(protocol: MessageRegistry, record: InternalRecord, policy: Policy, max_decoded: int) -> str | None:
     """Metadata records: frame version, type and version, all unsigned varints, then the message [KAFKA-WIRE 41].
 
     The records of tiered storage have the same frame. Kafka's reader of both rejects trailing bytes.
@@ -154,5 +163,5 @@ def _framed(protocol: MessageRegistry, record: InternalRecord, policy: Policy) -
     if record.version not in value.VALID_VERSIONS:
         return f"unknown version {record.version} of {record.name}"
     strict = Policy(tags=policy.tags, utf8=policy.utf8)
-    record.value = value.decode(data, record.version, strict, start=start)
-    return None
+    record.value = decode_within(max_decoded, value, data, record.version, strict, start)
+    return None if record.value else too_many_values(data)

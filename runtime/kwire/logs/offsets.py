@@ -58,6 +58,7 @@ def committed_offsets(
     *,
     verify: bool = True,
     errors: list[DecodeError] | None = None,
+    limit: int | None = None,
     policy: Policy = STRICT,
 ) -> dict[PartitionKey, CommittedOffset]:
     """The committed offsets at the end of a partition of ``__consumer_offsets``, by group, topic and partition.
@@ -67,7 +68,7 @@ def committed_offsets(
     """
     history: OffsetHistory[LoggedRecord] = OffsetHistory()
     for row in internal_records(
-        protocol, path, topic="__consumer_offsets", verify=verify, errors=errors, policy=policy
+        protocol, path, topic="__consumer_offsets", verify=verify, errors=errors, limit=limit, policy=policy
     ):
         history.add(row)
     committed = {}

@@ -14,7 +14,7 @@ from pathlib import Path
 from kwire.errors import DecodeError
 from kwire.logs.extents import extents
 from kwire.logs.indexes import near_offset, near_time
-from kwire.logs.window import ShrunkFileError, Window
+from kwire.logs.window import WINDOW, ShrunkFileError, Window
 from kwire.policy import STRICT, Policy
 from kwire.records import Batch, read_batches
 from kwire.records.errors import MAX_KEPT, NAMES, CorruptRecordError, RecordsError
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 _FOLDER = re.compile(r"(?P<topic>.+)-(?P<partition>\d+)(?:\.[0-9a-f]{32}-(?P<state>delete|future|stray))?")
 FILE_NAME = re.compile(r"\d{20}\.log|(?:(\d{20})-(\d{10})|bootstrap)\.checkpoint")
 """Names of the files with records in a partition's folder; the groups are end offset and epoch of a checkpoint."""
+MAX_ERRORS = 10_000
+"""How many errors a reader keeps."""
 
 
 class LogSegment:
@@ -122,11 +124,12 @@ class SegmentReader:
 
     ``Batch.position`` counts from the start of the file. Afterwards ``truncated`` is the number of bytes of an
     incomplete last batch, which an active segment may have, ``padding`` the number of zeros at the end, which a
-    segment with ``log.preallocate`` has, and ``errors`` are those of skipped bytes. After invalid bytes, reading
-    continues with the next batch whose checksum is correct.
+    segment with ``log.preallocate`` has. ``skipped`` is how often bytes were skipped; ``errors`` are the first
+    :data:`MAX_ERRORS` of their errors, which keep at most :data:`~kwire.logs.window.WINDOW` bytes in all. After
+    invalid bytes, reading continues with the next batch whose checksum is correct.
     """
 
-    __slots__ = ("_batches", "_skip", "errors", "padding", "truncated")
+    __slots__ = ("_batches", "_kept", "_skip", "errors", "padding", "skipped", "truncated")
 
     def __init__(
         self,
@@ -143,6 +146,7 @@ class SegmentReader:
         self._batches = dropwhile(early, self._read(path, starts_at, verify, limit, policy))
         self.truncated = 0
         self.padding = 0
+        self.skipped = self._kept = 0
         self.errors: list[DecodeError] = []
 
     def __iter__(self) -> Iterator[Batch]:
@@ -153,7 +157,16 @@ class SegmentReader:
 
     def with_records(self) -> Iterator[tuple[Batch, list[Record]]]:
         """The batches with all their records, as :meth:`kwire.records.BatchReader.with_records`."""
-        return with_records(self, self._skip, self.errors)
+        return with_records(self, self._note if self._skip else None)
+
+    def _note(self, error: DecodeError) -> None:
+        """Add the error of skipped bytes: a large file may have nothing else."""
+        self.skipped += 1
+        if self.skipped <= MAX_ERRORS:
+            self._kept += len(error.data)
+            if self._kept > WINDOW:
+                error.data = error.data[:0]
+            self.errors.append(error)
 
     def _read(
         self, path: Path, starts_at: Callable[[Window], int], verify: bool, limit: int | None, policy: Policy
@@ -169,7 +182,7 @@ class SegmentReader:
                     elif reason is None:
                         yield Batch(window.read(position, size), position, verify=verify, limit=limit, policy=policy)
                     elif self._skip:
-                        self.errors.append(_error(window, position, size, reason))
+                        self._note(_error(window, position, size, reason))
                     else:
                         raise _error(window, position, size, reason)
                 if not self.truncated:

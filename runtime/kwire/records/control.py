@@ -30,6 +30,8 @@ TYPES: tuple[tuple[str, str], ...] = (
 
 KEY = Struct(">hh")
 VERSION = Struct(">h")
+MAX_SIZE = 1 << 20
+"""The most bytes of a value that is decoded: Kafka's have less than a kilobyte."""
 
 
 class ControlRecord:
@@ -100,6 +102,8 @@ def _decode(
     """The message, or the reason why there is none."""
     if value is None:
         return None, "the record has no value"
+    if len(value) > MAX_SIZE:
+        return None, f"{len(value)} bytes, the limit of a control record is {MAX_SIZE}"
     if version not in cls.VALID_VERSIONS:
         return None, f"unknown version {version} of {cls.__name__}"
     prefix = 0 if any(field.name == "version" for field in cls.FIELDS) else VERSION.size

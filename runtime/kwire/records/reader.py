@@ -10,7 +10,7 @@ from kwire.records.layout import MIN_SIZE, OVERHEAD
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from kwire.records.loops import Record
 
@@ -70,7 +70,7 @@ class BatchReader:
     def with_records(self) -> Iterator[tuple[Batch, list[Record]]]:
         """The batches with all their records. A batch with an invalid record is an invalid batch: it raises, or with
         ``skip`` is skipped."""
-        return with_records(self, self._skip, self.errors)
+        return with_records(self, self.errors.append if self._skip else None)
 
     def _next(self) -> Batch | None:
         """The batch at the current position; ``None`` at the end."""
@@ -161,15 +161,15 @@ def read_batches(
 
 
 def with_records(
-    batches: Iterable[Batch], skip: bool, errors: list[DecodeError]
+    batches: Iterable[Batch], skipped: Callable[[DecodeError], None] | None
 ) -> Iterator[tuple[Batch, list[Record]]]:
-    """Batches with all their records. Invalid ones raise, or with ``skip`` add to ``errors``."""
+    """Batches with all their records. Errors of invalid ones are passed to ``skipped``, or else raised."""
     for batch in batches:
         try:
             records = batch.records()
         except DecodeError as problem:
-            if not skip:
+            if skipped is None:
                 raise
-            errors.append(problem)
+            skipped(problem)
         else:
             yield batch, records

@@ -27,8 +27,13 @@ class _Counting(Reader):
             raise TooManyValuesError
 
 
-def read_large(cls: type[Message], data: bytes, offset: int, version: int, policy: Policy) -> tuple[Message, int]:
-    """The message at ``offset`` and the offset after it. Raises ``DecodeError`` or ``TooManyValuesError``."""
+def read_large(
+    cls: type[Message], data: bytes, offset: int, version: int, policy: Policy, *, whole: bool
+) -> tuple[Message, int]:
+    """As :func:`kwire.interpreter.decode`. Raises ``DecodeError`` or ``TooManyValuesError``."""
     reader = _Counting(cls, data, offset, version, policy)
     reader.check_version(cls)
-    return reader.struct(cls), reader.pos
+    message = reader.struct(cls)
+    if whole:
+        reader.finish()
+    return message, reader.pos

@@ -1,0 +1,71 @@
+"""Reads a file as a Python worker of Spark does: ``python -m tests.attack.worker SOURCE PATH OPTIONS``.
+
+It prints the number of rows, and the most resident memory that the process has taken, in bytes (VmHWM of Linux).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pyarrow as pa
+
+TYPED = "typed"
+"""Stands for a source: a file of Arrow batches, as Spark passes them to a worker that makes the typed table of
+the option ``api``."""
+
+
+def in_worker(source: str, path: Path, options: Mapping[str, str]) -> tuple[int, int]:
+    """The number of rows that a new process makes of a file, and the memory that it takes."""
+    command = [sys.executable, "-m", __name__, source, str(path), json.dumps(options)]
+    rows, peak = json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True).stdout)
+    return rows, peak
+
+
+def read(source: str, path: str, options: Mapping[str, str]) -> tuple[int, int]:
+    import pyspark.worker  # noqa: F401  what a worker imports
+
+    rows = 0
+    with pa.OSFile(os.devnull, "wb") as out:
+        for batch in _typed(path, options["api"]) if source == TYPED else _rows(source, path, options):
+            with pa.ipc.new_stream(out, batch.schema) as stream:
+                stream.write_batch(batch)
+            rows += batch.num_rows
+    (line,) = [line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM:")]
+    return rows, int(line.split()[1]) * 1024
+
+
+def _rows(source: str, path: str, options: Mapping[str, str]) -> Iterator[pa.RecordBatch]:
+    """The rows of all tasks, one after the other."""
+    from kwire_spark.options import Options
+    from kwire_spark.readers.capture import CaptureReader
+    from kwire_spark.readers.log import LogReader
+    from kwire_spark.readers.text_log import RequestLogReader, ServerLogReader
+
+    kinds = {
+        "kafka_capture": CaptureReader,
+        "kafka_log": LogReader,
+        "kafka_request_log": RequestLogReader,
+        "kafka_server_log": ServerLogReader,
+    }
+    reader = kinds[source](Options({**options, "path": path}))
+    for task in reader.tasks():
+        yield from reader.read(task)
+
+
+def _typed(path: str, api: str) -> Iterator[pa.RecordBatch]:
+    from kwire_kafka import PROTOCOL
+    from kwire_spark.tables.structs import ExchangeStructs
+
+    key = PROTOCOL[f"{api}Request"].API_KEY
+    assert key is not None
+    with pa.OSFile(path) as file:
+        yield from ExchangeStructs(key)(pa.ipc.open_stream(file))
+
+
+if __name__ == "__main__":
+    print(json.dumps(read(sys.argv[1], sys.argv[2], json.loads(sys.argv[3]))))
