@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import gzip
 import re
-import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.pipeline.capture_files import beginning
+from tests.pipeline.small_sample import left_behind
 
 ROOT = Path(__file__).parents[2]
-TRAFFIC = ROOT / "tests" / "data" / "traffic" / "4.1.1"
 RUN = ("In Python", "Sources")
 """Sections with nothing but what can be run here; the others have a cluster or never end."""
 DATA = "/var/lib/kafka/data"
@@ -26,20 +23,6 @@ def blocks() -> list[str]:
     found = [code for name in RUN for code in re.findall(r"^```python\n(.*?)^```$", sections[name], re.M | re.S)]
     assert len(found) >= len(RUN)
     return found
-
-
-def left_behind(folder: Path) -> None:
-    """What the examples read: a little of each kind."""
-    (folder / "captures").mkdir()
-    (folder / "logs").mkdir()
-    capture = gzip.compress(beginning(TRAFFIC / "traffic.pcap.gz", packets=100))
-    (folder / "captures" / "a.pcap.gz").write_bytes(capture)
-    lines = gzip.decompress((TRAFFIC / "kafka-request.log.gz").read_bytes()).splitlines(keepends=True)
-    fetches = [line for line in lines if b'"FETCH"' in line]
-    for name in ("kafka-request.log", "logs/kafka-request.log"):
-        (folder / name).write_bytes(b"".join(lines[:20] + fetches[:5]))
-    (folder / "server.log").write_bytes(gzip.decompress((TRAFFIC / "server.log.gz").read_bytes())[:20_000])
-    shutil.copytree(TRAFFIC / "data", folder / "data")
 
 
 def test_the_examples_run(

@@ -1,0 +1,73 @@
+"""Tables of SQLite that answer the queries of reports: what they are taught of Spark's functions."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kwire_spark.columns import TIME
+from kwire_spark.tables.relations import Database, LocalTable, collect, exploded, query
+from tests.effort import examples
+
+PLACES = pa.schema([("time", TIME), ("source", pa.string()), ("position", pa.int64())])
+INTEGERS = st.none() | st.integers(-(2**63), 2**63 - 1)
+TEXTS = st.none() | st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=3)
+
+
+def table(schema: pa.Schema, *rows: dict[str, Any]) -> LocalTable:
+    return Database().table(schema.names).add(pa.Table.from_pylist(list(rows), schema).to_batches())
+
+
+@examples(0.5)
+@given(st.lists(st.tuples(INTEGERS, TEXTS), min_size=1))
+def test_a_struct_has_the_order_of_its_values(rows: list[tuple[int | None, str | None]]) -> None:
+    schema = pa.schema([("number", pa.int64()), ("text", pa.string())])
+    given_rows = [{"number": number, "text": text} for number, text in rows]
+    (found,) = collect(
+        "SELECT min_by(number, struct(number, text)) AS number, min_by(text, struct(number, text)) AS text FROM {t}",
+        t=table(schema, *given_rows),
+    )
+
+    def order(row: tuple[int | None, str | None]) -> tuple[bool, int, bool, str]:
+        number, text = row
+        return number is not None, number or 0, text is not None, text or ""
+
+    assert tuple(found.values()) == min(rows, key=order)
+
+
+@examples(0.5)
+@given(st.lists(st.none() | st.floats(allow_nan=False), max_size=20), st.sampled_from([0.5, 0.9, 0.99]))
+def test_a_quantile_is_the_least_value_with_that_share_of_all_up_to_it(
+    values: list[float | None], share: float
+) -> None:
+    found = table(pa.schema([("ms", pa.float64())]), *({"ms": value} for value in values))
+    (row,) = collect(f"SELECT percentile_approx(ms, {share}, 1000) AS ms FROM {{found}}", found=found)
+    known = sorted(value for value in values if value is not None)
+    enough = [value for number, value in enumerate(known, 1) if number >= share * len(known)]
+    assert row["ms"] == (enough[0] if known else None)
+
+
+def test_times_are_those_of_utc_and_steps_are_rounded_down() -> None:
+    when = datetime(1969, 12, 31, 23, 59, 59, 500_000, tzinfo=UTC)
+    places = table(PLACES, {"time": when, "source": "a"}, {"time": None})
+    steps = "SELECT time, CAST(floor(unix_micros(time) / 1.0e6) AS BIGINT) AS step FROM {places} ORDER BY time DESC"
+    assert collect(steps, places=places) == [{"time": when, "step": -1}, {"time": None, "step": None}]
+    (batch,) = places.batches(PLACES)
+    assert batch.column("time").to_pylist() == [when, None]
+
+
+def test_lists_have_a_size_and_a_row_for_each_element() -> None:
+    lists = table(pa.schema([("codes", pa.list_(pa.int16()))]), {"codes": [3, 5]}, {"codes": []}, {"codes": None})
+    assert [row["size"] for row in collect("SELECT size(codes) AS size FROM {lists}", lists=lists)] == [2, 0, None]
+    codes = exploded(lists, "codes", "code")
+    assert [row["code"] for row in collect("SELECT code FROM {codes}", codes=codes)] == [3, 5]
+
+
+def test_tables_of_two_databases_are_not_mixed_up() -> None:
+    with pytest.raises(AssertionError):
+        query("SELECT * FROM {one}, {two}", one=table(PLACES), two=table(PLACES))
