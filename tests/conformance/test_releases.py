@@ -7,11 +7,13 @@ from dataclasses import replace
 
 import pytest
 
+from kwire_kafka import FetchRequest
 from kwirec.merge.history import release_key
 from tests.conformance.__main__ import newest
 from tests.conformance.jvm import IMPORT, import_of
+from tests.conformance.leniency import has_newer_tag
 from tests.conformance.messages import CONVERTED, OTHERWISE, judge
-from tests.conformance.pairs import defined, pair_up
+from tests.conformance.pairs import Pair, defined, pair_up
 from tests.conformance.tally import Tally
 from tests.kafka_releases import schema
 from tests.real_kafka.jars import missing_modules
@@ -52,6 +54,18 @@ def test_classes_that_cannot_be_found(places: set[str]) -> None:
 def test_modules_that_a_release_lacks(said: str, missing: set[str]) -> None:
     """They are told from those that Maven could not reach."""
     assert missing_modules(said, "4.4.0") == missing
+
+
+def test_a_tag_below_its_versions_that_a_release_does_not_know() -> None:
+    """Kafka refuses it since the release that brought the tag; before, it is unknown like any other."""
+    before = Pair("FetchRequest", 12, FetchRequest, 12, frozenset({"ClusterId"}), ())
+    since = replace(before, fields=frozenset({"ClusterId", "ReplicaState"}))
+    data = FetchRequest().encode(12)
+    tagged = data[:-1] + bytes.fromhex("01 01 0d 00000002 0000000000000003 00")
+    assert has_newer_tag(before, tagged)
+    assert not has_newer_tag(since, tagged)
+    assert not has_newer_tag(before, data)
+    assert not has_newer_tag(before, data[:-2])
 
 
 @pytest.mark.releases
