@@ -2,7 +2,8 @@
 
 ::
 
-    security = Security(tls=tls_context(ca="ca.pem"), sasl=Sasl("SCRAM-SHA-512", "alice", "secret"))
+    sasl = Sasl(mechanism="SCRAM-SHA-512", username="alice", password="secret")
+    security = Security(tls=tls_context(ca="ca.pem"), sasl=sasl)
     async with await connect("broker.example", 9093, PROTOCOL, security=security) as client:
         response = await client.call(MetadataRequest(topics=[]))
         print(response.expect(MetadataResponse).cluster_id)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 from kwire import __version__
 from kwire.client.errors import AuthenticationError, BrokerError, other_protocol, reason
 from kwire.client.security import Security
-from kwire.connection import ClientConnection, ResponseEvent, SaslToken, Undecodable
+from kwire.connection import ClientConnection, NoCommonVersionError, ResponseEvent, SaslToken, Undecodable
 from kwire.errors import DecodeError, EncodeError
 
 if TYPE_CHECKING:
@@ -66,6 +66,9 @@ async def connect(
         if isinstance(error, TimeoutError) and not client.versions and await _is_http(host, port):
             why = other_protocol(b"HTTP/1.1 ")
         raise BrokerError(f"{client.address}: {why}") from None
+    except NoCommonVersionError as error:
+        await client.close()
+        raise BrokerError(f"{client.address}: {error}") from None
     except BaseException:
         await client.close()
         raise

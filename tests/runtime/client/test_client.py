@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 import socket
 import ssl
@@ -12,15 +13,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kwire import DecodeError, EncodeError
 from kwire.client import AuthenticationError, BrokerError, Client, Sasl, Security, ask, connect, tls_context
+from kwire.command.broker import as_json
 from kwire.connection import NoCommonVersionError
 from kwire.frames import frame
 from kwire.releases import Feature, Node
 from kwire_kafka import PROTOCOL, ApiVersionsResponse, MetadataRequest, MetadataResponse, ProduceRequest
 from kwire_kafka.api.api_versions import ApiVersion
+from kwire_kafka.releases import RELEASES
 from tests.certificates import Certificates
+from tests.effort import examples
 from tests.runtime.client.loopback import (
     HOST,
     MECHANISMS,
@@ -287,6 +293,46 @@ def test_what_is_not_kafka_is_named_in_a_sentence(server: Loopback, reason: str)
 def test_a_bad_answer_to_a_call(answer: Any, error: type[Exception], reason: str) -> None:
     with Loopback({"Metadata": answer}) as broker, pytest.raises(error, match=reason):
         talk(broker.port, timeout=1.0)
+
+
+def test_a_broker_without_a_common_version() -> None:
+    newer = ApiVersionsResponse(error_code=35, api_keys=[ApiVersion(api_key=18, min_version=90, max_version=99)])
+    answer = frame(bytes(4) + newer.encode(0))
+    with Loopback({"ApiVersions": lambda request: answer}) as broker:
+        assert refusal(broker.port).startswith(
+            "ApiVersionsRequest: the server has versions 90 to 99, the client 0 to"
+        )
+    listed = standard()
+    listed.api_keys = [api for api in listed.api_keys if api.api_key != 17]
+    sasl = Security(sasl=Sasl(mechanism="PLAIN", username="alice", password="x"))
+    with Loopback({"ApiVersions": lambda request: listed}) as broker:
+        assert refusal(broker.port, security=sasl) == "SaslHandshakeRequest: the server does not offer it"
+
+
+SHARE = st.floats(0, 1, exclude_max=True)
+DAMAGE = st.tuples(st.lists(st.tuples(SHARE, st.integers(0, 255)), max_size=3), st.just(1.0) | SHARE)
+"""Bytes to change, by their place in the message, and the part that is sent."""
+
+
+@examples(0.3)
+@given(st.tuples(DAMAGE, DAMAGE))
+def test_no_answer_leads_to_another_error(damages: Any) -> None:
+    def damaged(request: Any, message: Any, header: bytes, damage: Any) -> bytes:
+        body = bytearray(message.encode(request.version))
+        for share, value in damage[0]:
+            body[int(share * len(body))] = value
+        return frame(request.data[4:8] + header + bytes(body[: int(damage[1] * len(body))]))
+
+    answers = {
+        "ApiVersions": lambda request: damaged(request, standard(), b"", damages[0]),
+        "Metadata": lambda request: damaged(request, metadata(request), b"\0", damages[1]),
+    }
+    with Loopback(answers) as broker:
+        try:
+            answer = talk(broker.port, ask)
+        except (BrokerError, DecodeError):
+            return
+    assert json.loads(json.dumps(as_json(answer, RELEASES.fit(answer))))["broker"] == broker.address
 
 
 def test_a_limit_of_responses() -> None:
