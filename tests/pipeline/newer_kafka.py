@@ -12,7 +12,7 @@ from tests.packages import compiled
 
 DEFINITIONS = Path(__file__).parents[2] / "message_defs" / "kafka"
 PACKAGE, RELEASE = "newer_kafka", "99.0.0"
-APIS = ("Heartbeat", "ApiVersions", "SaslHandshake", "SaslAuthenticate")
+APIS = ("Heartbeat", "ApiVersions", "SaslHandshake", "SaslAuthenticate", "Metadata", "CreateTopics")
 NEWER = HeartbeatRequest.VALID_VERSIONS.stop
 """The version of Heartbeat that kwire_kafka does not have."""
 REASON = {"name": "Reason", "type": "string", "versions": f"{NEWER}+", "about": "Why the member still beats."}

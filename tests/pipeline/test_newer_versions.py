@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import pickle
+import shutil
+import sys
 from datetime import UTC
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
+from pyarrow import parquet
+from pyspark.sql import SparkSession
 
 from kwire.connection import CLIENT, SERVER
 from kwire.frames import frame
@@ -239,3 +243,27 @@ def test_an_unknown_target_tells_how_to_take_it_in(
 def test_the_name_of_the_package_is_checked_first(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert run(["clients", str(tmp_path / "none"), "--protocol", "../x", "--out", str(tmp_path), "-q"]) == 2
     assert "'../x' is not the name of a package" in capfd.readouterr().err
+
+
+def test_workers_of_spark_read_with_the_package(
+    spark: SparkSession, newer: MessageRegistry, capture: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Also tables of APIs, which other workers make; the package comes to them as a file of the application."""
+    folder = Path(sys.modules[newer.package].__path__[0]).parent
+    archive = shutil.make_archive(str(tmp_path / "package"), "zip", folder, PACKAGE)
+    spark.sparkContext.addPyFile(archive)
+    out = tmp_path / "out"
+    assert run(["decode", capture, "--out", str(out), "-q", "--protocol", PACKAGE]) == 0
+    rows = parquet.read_table(out / "apis" / "Heartbeat").to_pylist()
+    assert [(row["version"], row["request"]["reason"], row["response"]["error_code"]) for row in rows] == [
+        (NEWER, "why not", 27)
+    ]
+    (tmp_path / "captures").mkdir()
+    shutil.copy(capture, tmp_path / "captures")
+    arguments = ["watch", str(tmp_path / "captures"), "--once", "--settled", "0", "-q", "--protocol", PACKAGE]
+    assert run([*arguments, "--out", str(tmp_path / "watched")]) == 0
+    watched = parquet.read_table(tmp_path / "watched" / "clients").to_pylist()
+    assert {(row["api"], row["version"], row["errors"]) for row in watched} == {
+        ("ApiVersions", 3, 0),
+        ("Heartbeat", NEWER, 1),
+    }
