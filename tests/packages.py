@@ -19,12 +19,13 @@ from kwirec.lowering import lower
 def compiled(definitions: Path, package: str, folder: Path) -> ModuleType:
     """The package of a folder of definitions, as it is emitted: formatting would take most of the time."""
     report = Report()
-    schema = load([definitions], report).schema
+    loaded = load([definitions], report)
+    schema = loaded.schema
     groups = group_modules(schema)
     assert not report.has_errors(), [diagnostic.message for diagnostic in report.diagnostics]
     layouts = lower(schema)
     artifacts = [emit_module(group, layouts.halves) for group in groups]
-    artifacts += emit_package(groups, name=package, errors=[])
+    artifacts += emit_package(groups, name=package, errors=loaded.errors)
     if (definitions / "releases.json").is_file():
         artifacts += emit_compatibility(layouts, groups, history_of([definitions]), package=package)
     artifacts += [emit_models(group, package=package) for group in groups]

@@ -16,6 +16,7 @@ APIS = ("Heartbeat", "ApiVersions", "SaslHandshake", "SaslAuthenticate", "Metada
 NEWER = HeartbeatRequest.VALID_VERSIONS.stop
 """The version of Heartbeat that kwire_kafka does not have."""
 REASON = {"name": "Reason", "type": "string", "versions": f"{NEWER}+", "about": "Why the member still beats."}
+ERROR = {"code": 27, "name": "BEATS_NO_MORE", "retriable": False, "about": "The name of this code in the package."}
 
 
 def newer_kafka(folder: Path) -> MessageRegistry:
@@ -35,5 +36,6 @@ def newer_kafka(folder: Path) -> MessageRegistry:
     apis = {key: api for key, api in facts["apis"].items() if key in keys}
     apis["12"] = apis["12"] | {"accepts": f"0-{NEWER}"}
     (definitions / "releases.json").write_text(json.dumps({RELEASE: {"source": "made up", "apis": apis}}))
+    (definitions / "errors.json").write_text(json.dumps([ERROR]))
     protocol: MessageRegistry = compiled(definitions, PACKAGE, folder).PROTOCOL
     return protocol

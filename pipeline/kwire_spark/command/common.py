@@ -6,7 +6,9 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from enum import IntEnum
 from functools import reduce, wraps
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -92,6 +94,16 @@ class Run:
     def protocol(self) -> MessageRegistry:
         """The messages of the package that ``--protocol`` names."""
         return Options(self.options).protocol()
+
+    @property
+    def error_codes(self) -> type[IntEnum]:
+        """The error codes of that package, or Kafka's if it was generated without any."""
+        try:
+            found = import_module(f"{self.protocol.package}.errors")
+        except ImportError:
+            found = import_module("kwire_kafka.errors")
+        codes: type[IntEnum] = found.ErrorCode
+        return codes
 
     def releases(self, package: str | None) -> Releases:
         """The releases of a generated package, by default that of the messages."""

@@ -152,7 +152,7 @@ def latency(run: Run) -> int:
 
     exchanges = run.cached(run.read("exchanges", *TIMED))
     with run.step("Adding up"):
-        report, basis = make_report(exchanges), basis_of(exchanges)
+        report, basis = make_report(exchanges, codes=run.error_codes), basis_of(exchanges)
     if not report.table("apis").rows:
         raise no_requests(run, basis.problems)
     return run.publish(report, basis, exchanges)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from enum import IntEnum
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
@@ -82,11 +83,11 @@ SLOWEST = Table("slowest", "Slowest requests", empty="No answered requests found
 )
 
 
-def latency(exchanges: Relation, *, top: int = TOP) -> Report:
+def latency(exchanges: Relation, *, top: int = TOP, codes: type[IntEnum] = ErrorCode) -> Report:
     """A report on latencies, errors and throttling. Captures and request logs are kept apart: they measure at
-    different places."""
+    different places. ``codes`` are the error codes with their names."""
     times, steps = _times(exchanges, top)
-    errors, over_time = _errors(exchanges, steps, top)
+    errors, over_time = _errors(exchanges, steps, top, codes)
     throttled = _throttled(exchanges, top)
     drawn = (
         _chart(times, "quantiles", "Latency per API", charts.points, QUANTILES, LONG_POLLS),
@@ -134,7 +135,7 @@ def _derived(row: Row) -> Row:
     return {"failed_percent": 100 * row["failed"] / row["answered"] if row["answered"] else None}
 
 
-def _errors(exchanges: Relation, steps: Steps, top: int) -> tuple[Table, Chart | None]:
+def _errors(exchanges: Relation, steps: Steps, top: int, names: type[IntEnum]) -> tuple[Table, Chart | None]:
     place = "struct(CASE WHEN time IS NULL THEN 1 ELSE 0 END, time, source, position) AS place"
     rows = collect(
         f"""
@@ -151,8 +152,8 @@ def _errors(exchanges: Relation, steps: Steps, top: int) -> tuple[Table, Chart |
         key = (row["api"], row["seen_in"], row["code"])
         totals[key] += row["responses"]
         examples.setdefault(key, (row["source"], row["position"]))
-        moments[row["at"], ErrorCode(row["code"]).name, row["seen_in"]] += row["responses"]
-    codes = [(*key, ErrorCode(key[2]).name, totals[key], *examples[key]) for key in totals]
+        moments[row["at"], names(row["code"]).name, row["seen_in"]] += row["responses"]
+    codes = [(*key, names(key[2]).name, totals[key], *examples[key]) for key in totals]
     codes.sort(key=lambda row: (-row[4], *row[:3]))
     flat = ((*moment, count) for moment, count in moments.items())
     table = replace(ERRORS, rows=tuple(codes)).limited(top)
