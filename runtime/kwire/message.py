@@ -9,7 +9,7 @@ from librt.strings import BytesWriter
 from kwire.errors import DecodeError, EncodeError
 from kwire.native import i64, mypyc_attr
 from kwire.policy import STRICT, Policy
-from kwire.secrets import STRUCTS, shown
+from kwire.secrets import HIDDEN, STRUCTS, hides_tags, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class Struct:
             texts.append(f"{field.name}={text}")
         unknown = getattr(self, "unknown_tags", ())
         if unknown:
-            texts.append(f"unknown_tags={unknown!r}")
+            texts.append(f"unknown_tags={HIDDEN if hides_tags(type(self)) else repr(unknown)}")
         return f"{name}({', '.join(texts)})"
 
 

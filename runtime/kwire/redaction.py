@@ -13,7 +13,7 @@ from kwire.errors import KwireError
 from kwire.frames import MAX_DECODED
 from kwire.policy import LIKE_KAFKA
 from kwire.schema import walk
-from kwire.secrets import STRUCTS, changed, erased
+from kwire.secrets import FETCHED, SECRETS, STRUCTS, TAGS, always, changed, erased
 
 if TYPE_CHECKING:
     from kwire.connection import RequestEvent
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from kwire.secrets import Rule
 
     M = TypeVar("M", bound=Message)
-    Place = tuple[tuple[str, ...], tuple[str, ...], Rule]
+    Path = tuple[str, ...]
+    Place = tuple[Path, Rule, set[Path]]
 
 _WITHIN = {"EnvelopeRequest": "request_data", "EnvelopeResponse": "response_data"}
 """Fields of an Envelope that contain another message."""
@@ -37,9 +38,10 @@ def redacted(protocol: MessageRegistry, message: M, asked: Request | RequestEven
     EnvelopeResponse: the request in the Envelope that it answers, without which its content cannot be decoded.
     """
     if name := _WITHIN.get(type(message).__name__):
-        return changed(message, (name,), lambda data: data and _within(protocol, name, data, asked))  # type: ignore[no-any-return]
-    for owner, path, rule in places(type(message)):
-        message = changed(message, owner, partial(_cleared, path, rule))
+        message = changed(message, (name,), lambda data: data and _within(protocol, name, data, asked))
+        return changed(message, (TAGS,), erased)  # type: ignore[no-any-return]
+    for owner, rule, paths in places(type(message)):
+        message = changed(message, owner, partial(_cleared, paths, rule))
     return message
 
 
@@ -54,19 +56,26 @@ def redacted_bytes(
 
 
 def places(cls: type[Message]) -> list[Place]:
-    """The places of secrets in a message: the path of a struct, the path from there to the secret, and the rule."""
+    """The places of secrets in a message: the path of a struct, the rule, and the paths from there to the secrets."""
     if cls not in _PLACES:
-        _PLACES[cls] = [
-            (tuple(path.split(".")[:-1]), secret, rule)
-            for path, owner, field in walk(cls)
-            for secret, rule in STRUCTS.get(owner.__name__, {}).items()
-            if secret[0] == field.name
-        ]
+        found: dict[tuple[Path, Rule], set[Path]] = {}
+        anywhere = SECRETS.get(cls.__name__) and cls.__name__ != FETCHED
+        for path, owner, field in walk(cls):
+            outer = tuple(path.split(".")[:-1])
+            for secret, rule in STRUCTS.get(owner.__name__, {}).items():
+                if secret[0] == field.name:
+                    found.setdefault((outer, rule), set()).update((secret, (*secret[:-1], TAGS), (TAGS,)))
+            if anywhere:
+                found.setdefault((outer, always), set()).add((TAGS,))
+        _PLACES[cls] = [(*place, paths) for place, paths in found.items()]
     return _PLACES[cls]
 
 
-def _cleared(path: tuple[str, ...], rule: Rule, struct: Any) -> Any:
-    return changed(struct, path, erased) if rule(struct) else struct
+def _cleared(paths: set[Path], rule: Rule, struct: Any) -> Any:
+    if rule(struct):
+        for path in paths:
+            struct = changed(struct, path, erased)
+    return struct
 
 
 def _within(protocol: MessageRegistry, name: str, data: bytes, asked: Request | RequestEvent | None) -> bytes:

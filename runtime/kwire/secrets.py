@@ -26,6 +26,12 @@ METADATA_TOPIC_ID = (1).to_bytes(16, "big")
 METADATA_STARTS = (b"\1\x04\0", b"\1\x0b\0")
 """The first bytes of its records with secrets, ConfigRecord and UserScramCredentialRecord [KAFKA-WIRE 41]."""
 
+TAGS = "unknown_tags"
+"""The attribute of all structs for tagged fields of newer versions, which may be secrets where others are."""
+
+FETCHED = "FetchResponse"
+"""The message with secrets of one topic only."""
+
 HIDDEN = "[hidden]"
 """The replacement for a secret string."""
 
@@ -56,7 +62,7 @@ def is_sensitive(config: str) -> bool:
     return re.search(_SENSITIVE, config) is not None or re.search(_HARMLESS, config) is None
 
 
-def _always(struct: Any) -> bool:
+def always(struct: Any) -> bool:
     return True
 
 
@@ -80,17 +86,17 @@ def _of_metadata(topic: Any) -> bool:
 
 
 SECRETS: Mapping[str, Mapping[str, Rule]] = {
-    "SaslAuthenticateRequest": {"auth_bytes": _always},
-    "SaslAuthenticateResponse": {"auth_bytes": _always},
+    "SaslAuthenticateRequest": {"auth_bytes": always},
+    "SaslAuthenticateResponse": {"auth_bytes": always},
     "AlterUserScramCredentialsRequest": {
-        "ScramCredentialUpsertion.salt": _always,
-        "ScramCredentialUpsertion.salted_password": _always,
+        "ScramCredentialUpsertion.salt": always,
+        "ScramCredentialUpsertion.salted_password": always,
     },
-    "UserScramCredentialRecord": {"salt": _always, "stored_key": _always, "server_key": _always},
-    "CreateDelegationTokenResponse": {"hmac": _always},
-    "RenewDelegationTokenRequest": {"hmac": _always},
-    "ExpireDelegationTokenRequest": {"hmac": _always},
-    "DescribeDelegationTokenResponse": {"DescribedDelegationToken.hmac": _always},
+    "UserScramCredentialRecord": {"salt": always, "stored_key": always, "server_key": always},
+    "CreateDelegationTokenResponse": {"hmac": always},
+    "RenewDelegationTokenRequest": {"hmac": always},
+    "ExpireDelegationTokenRequest": {"hmac": always},
+    "DescribeDelegationTokenResponse": {"DescribedDelegationToken.hmac": always},
     "AlterConfigsRequest": {"AlterableConfig.value": _by_name},
     "IncrementalAlterConfigsRequest": {"AlterableConfig.value": _by_name},
     "DescribeConfigsResponse": {
@@ -102,15 +108,16 @@ SECRETS: Mapping[str, Mapping[str, Rule]] = {
     "CreateTopicsResponse": {"CreatableTopicConfigs.value": _by_both},
     "ConfigRecord": {"value": _by_name},
     "FetchResponse": {"FetchableTopicResponse.partitions.records": _of_metadata},
-    "FetchSnapshotResponse": {"FetchSnapshotResponsePartitionSnapshot.unaligned_records": _always},
-    "EnvelopeRequest": {"request_data": _always},
-    "EnvelopeResponse": {"response_data": _always},
+    "FetchSnapshotResponse": {"FetchSnapshotResponsePartitionSnapshot.unaligned_records": always},
+    "EnvelopeRequest": {"request_data": always},
+    "EnvelopeResponse": {"response_data": always},
     "RequestHeader": {},
     "ResponseHeader": {},
 }
 """By message: its fields that are or may be secrets, as paths from the struct that the rule is for: from the message
 itself, or from a struct inside it with the class before the path. What an Envelope contains is redacted with
-``kwire.redaction`` and hidden everywhere else; what follows a header that cannot be read may be anything."""
+``kwire.redaction`` and hidden everywhere else; what follows a header that cannot be read may be anything. Unknown
+tagged fields are secrets in all structs of these messages, but for responses to Fetch about other topics."""
 
 STRUCTS: dict[str, dict[tuple[str, ...], Rule]] = {}
 """The same by class of the struct that a rule is for: paths and rules."""
@@ -135,8 +142,8 @@ def changed(value: Any, path: tuple[str, ...], change: Callable[[Any], Any]) -> 
 
 
 def erased(value: Any) -> Any:
-    """The replacement for a secret: bytes become empty, strings :data:`HIDDEN`."""
-    return value if not value else HIDDEN if isinstance(value, str) else b"" if isinstance(value, bytes) else value
+    """The replacement for a secret: bytes and tagged fields become empty, strings :data:`HIDDEN`."""
+    return value if not value else HIDDEN if isinstance(value, str) else type(value)()
 
 
 def may_contain(message: str, seen: bytes | bytearray) -> bool:
@@ -144,7 +151,7 @@ def may_contain(message: str, seen: bytes | bytearray) -> bool:
 
     Records of the cluster's metadata follow the name or id of their topic.
     """
-    if message == "FetchResponse":
+    if message == FETCHED:
         return METADATA_TOPIC.encode() in seen or METADATA_TOPIC_ID in seen
     return message in SECRETS
 
@@ -163,6 +170,13 @@ def shown(struct: Any) -> dict[str, str]:
 def concealed(value: object) -> str:
     """The text in place of a secret: ``<24 bytes, hidden>``."""
     return f"<{len(value)} bytes, hidden>" if isinstance(value, bytes) else HIDDEN
+
+
+def hides_tags(cls: type[Any]) -> bool:
+    """Whether unknown tagged fields of this struct are hidden: a message of its module has secrets."""
+    import sys
+
+    return any(rules and hasattr(sys.modules[cls.__module__], name) for name, rules in SECRETS.items())
 
 
 __all__ = ["HIDDEN", "METADATA_STARTS", "METADATA_TOPIC", "METADATA_TOPIC_ID", "SECRETS", "is_sensitive"]

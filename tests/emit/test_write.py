@@ -100,7 +100,7 @@ def test_many_files_are_formatted_in_two_processes_with_the_same_result(tmp_path
 GENERATOR = {"generator": "kwirec 0.1.0"}
 NOT_OURS = {
     "of a browser extension": {"manifest_version": 3, "name": "x", "files": {}},
-    "of another generator": {"origin": {"generator": "other 1.0"}, "files": {"src/mine.txt": {}}},
+    "of another generator": {"origin": {"generator": "other 1.0"}, "files": {}},
     "without a generator": {"origin": [], "files": {}},
     "a list": ["origin", "files"],
     "files that are a list": {"origin": GENERATOR, "files": ["src/mine.txt"]},

@@ -217,6 +217,48 @@ def test_the_response_in_an_envelope_takes_its_request_to_be_read() -> None:
     assert within.message == SaslAuthenticateResponse(auth_bytes=b"", session_lifetime_ms=7)
 
 
+def newer(cls: Any) -> Any:
+    """A struct of the metadata in which every struct has a field of a newer version, one element in every array."""
+    values: dict[str, Any] = {"topic_id": METADATA_TOPIC_ID} if cls.__name__ == "FetchableTopicResponse" else {}
+    for field in cls.FIELDS:
+        if (inner := struct_class(cls, field)) is not None:
+            values[field.name] = [newer(inner)] if field.is_array else newer(inner)
+        elif field.type == "records":
+            values[field.name] = b"x"
+    return cls(**values, unknown_tags=((1000, b"hunter2"),))
+
+
+@pytest.mark.parametrize("name", [name for name in SECRETS if SECRETS[name]])
+def test_unknown_tagged_fields_are_hidden_where_secrets_are(name: str) -> None:
+    cls = PROTOCOL[name]
+    message, version = newer(cls), cls.VALID_VERSIONS[-1]
+    assert "unknown_tags=[hidden]" in repr(message)
+    assert "hunter2" not in repr(message)
+    if version not in cls.FLEXIBLE_VERSIONS:
+        return
+    data = message.encode(version)
+    assert data.count(b"hunter2") >= len({owner for _, owner, _ in walk(cls, version)})
+    traced = trace_message(cls, data, version)
+    left = [span.path for span in traced.spans if span.kind == "unknown tag" and not span.secret]
+    clean = redacted(PROTOCOL, message)
+    assert clean.encode(version).count(b"hunter2") == len(left)
+    topic = "responses[0].tagged fields", "responses[0].partitions[0].tagged fields"
+    assert not [path for path in left if name != "FetchResponse" or path in topic]
+    assert "hunter2" not in repr(MODELS[name].for_version(version).from_codec(message))
+
+
+def test_unknown_tagged_fields_of_other_messages_are_shown_in_traces_and_kept() -> None:
+    request = HeartbeatRequest(unknown_tags=((1000, b"hunter2"),))
+    assert redacted(PROTOCOL, request) is request
+    trace = trace_message(HeartbeatRequest, request.encode(4), 4)
+    assert [span.secret for span in trace.spans if span.kind == "unknown tag"] == [False]
+    other = FetchableTopicResponse(topic="orders", unknown_tags=((1000, b"hunter2"),))
+    response = FetchResponse(responses=[other])
+    assert redacted(PROTOCOL, response) is response
+    for shown in (request, MODELS["HeartbeatRequest"].for_version(4).from_codec(request)):
+        assert "unknown_tags=((1000, b'hunter2'),)" in repr(shown)
+
+
 SECRET = b"hunter2"
 LOGIN = SaslAuthenticateRequest(auth_bytes=b"\0alice\0hunter2")
 

@@ -23,7 +23,7 @@ from kwire.message import FieldTags, Message, Struct
 from kwire.models.build import SIZE_ATTRIBUTE, ModelField, build
 from kwire.models.kinds import WITH_RECORDS as WITH_RECORDS
 from kwire.schema import AbsentField
-from kwire.secrets import HIDDEN, STRUCTS
+from kwire.secrets import HIDDEN, STRUCTS, hides_tags
 
 S = TypeVar("S", bound=Struct)
 
@@ -192,7 +192,7 @@ class ModelOf(_Typed[S]):
             secret = name in hidden and value and hidden[name](self)
             yield name, HIDDEN if secret else value
         if self._unknown_tags:
-            yield "unknown_tags", self._unknown_tags
+            yield "unknown_tags", HIDDEN if hides_tags(self.STRUCT) else self._unknown_tags
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
         if self.GENERAL is None or type(self) is not self.for_version(self.VERSION or 0):

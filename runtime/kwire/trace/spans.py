@@ -13,7 +13,7 @@ from kwire.interpreter.reader import Reader
 from kwire.message import Message
 from kwire.policy import STRICT, Policy
 from kwire.redaction import places
-from kwire.secrets import SECRETS
+from kwire.secrets import SECRETS, TAGS
 
 if TYPE_CHECKING:
     Expand = Callable[[bytes, int, int, str, int], Iterator["Span"]]
@@ -137,9 +137,11 @@ def _mark_secrets(cls: type[Message], spans: list[Span]) -> None:
     for span in spans if found else ():
         parts = span.path.split(".")
         names = tuple(part.partition("[")[0] for part in parts)
-        for outer, inner, rule in found:
-            size = len(outer) + len(inner)
-            if names[:size] == outer + inner and (span.value or len(parts) > size):
+        if span.kind == "unknown tag":
+            names = (*names[:-1], TAGS)
+        for outer, rule, paths in found:
+            sizes = [len(outer + inner) for inner in paths if names[: len(outer + inner)] == outer + inner]
+            if any(span.value or len(parts) > size for size in sizes):
                 struct = SimpleNamespace(**structs.get(".".join(parts[: len(outer)]), {}))
                 span.secret = span.secret or rule(struct)
 
