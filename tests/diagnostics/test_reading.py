@@ -173,6 +173,13 @@ def test_an_archive_has_a_bounded_number_of_files(tmp_path: Path, monkeypatch: p
     assert refused(archive(tmp_path / "three.zip", A=MESSAGE, B=MESSAGE, C=MESSAGE)).startswith("the archive has 3")
 
 
+@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_files_of_an_archive_are_packed_as_in_a_jar(tmp_path: Path, method: int) -> None:
+    with zipfile.ZipFile(tmp_path / "a.zip", "w", method) as packed:
+        packed.writestr("A.json", MESSAGE)
+    assert refused(tmp_path / "a.zip") == "`A.json` is neither stored nor deflated, as everything in a jar is"
+
+
 def test_no_more_is_unpacked_than_the_archive_announces(tmp_path: Path) -> None:
     size = 1 << 26
     liar = archive(tmp_path / "liar.zip", A=" " * size)

@@ -167,9 +167,12 @@ def test_no_link_leads_out_of_the_folder(tmp_path: Path) -> None:
     both = [Artifact(path="api/a.py", text="x=1"), *artifacts(b="y=1")]
     write(both, folder, origin={})
     (folder / "b.py").unlink()
-    (folder / "b.py").symlink_to(outside / "a.py")
-    write(both, folder, origin={})
-    assert not (folder / "b.py").is_symlink()
+    (outside / "b.py").write_text("y = 1\n")
+    for target in ("a.py", "b.py"):
+        (folder / "b.py").unlink(missing_ok=True)
+        (folder / "b.py").symlink_to(outside / target)
+        write(both, folder, origin={})
+        assert not (folder / "b.py").is_symlink()
     (folder / "api" / "a.py").unlink()
     (folder / "api").rmdir()
     (folder / "api").symlink_to(outside, target_is_directory=True)
@@ -180,7 +183,7 @@ def test_no_link_leads_out_of_the_folder(tmp_path: Path) -> None:
     (tmp_path / "linked").symlink_to(outside, target_is_directory=True)
     with pytest.raises(OutputNotGeneratedError, match="symbolic link"):
         write(both, tmp_path / "linked", origin={})
-    assert tree(outside) == {"a.py": b"mine"}
+    assert tree(outside) == {"a.py": b"mine", "b.py": b"y = 1\n"}
     assert (folder / "b.py").read_text() == "y = 1\n"
 
 

@@ -43,13 +43,21 @@ def test_it_sets_up_the_environment_of_the_makefile() -> None:
     assert re.search(r"^VENV := \.venv$", (ROOT / "Makefile").read_text(), re.MULTILINE)
 
 
-def test_it_may_write_nothing_but_the_comment() -> None:
-    granted = re.findall(r"^( *)permissions:\n((?:\1  .+\n)+)", WORKFLOW, re.MULTILINE)
-    assert [re.findall(r"[\w-]+: \w+", block) for _, block in granted] == [
-        ["contents: read"],
-        ["contents: read", "pull-requests: write"],
-    ]
-    assert WORKFLOW.count("persist-credentials: false") == WORKFLOW.count("actions/checkout@")
+GRANTED = {
+    "ci": [["contents: read"], ["contents: read", "pull-requests: write"]],
+    "nightly": [["contents: read"]],
+    "release": [["contents: read"], ["id-token: write"]],
+}
+"""What a workflow may do, then those of its jobs that may do something else."""
+
+
+@pytest.mark.parametrize("path", WORKFLOWS.glob("*.yml"), ids=lambda path: path.stem)
+def test_no_workflow_may_write_but_the_comment_and_to_the_index(path: Path) -> None:
+    workflow = path.read_text()
+    granted = re.findall(r"^( *)permissions:\n((?:\1  .+\n)+)", workflow, re.MULTILINE)
+    assert [re.findall(r"[\w-]+: \w+", block) for _, block in granted] == GRANTED[path.stem]
+    assert workflow.count("permissions:") == len(granted)
+    assert workflow.count("persist-credentials: false") == workflow.count("actions/checkout@")
 
 
 def test_no_script_contains_what_somebody_else_may_name() -> None:

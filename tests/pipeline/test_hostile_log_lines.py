@@ -24,7 +24,7 @@ from kwire.request_log import text as texts
 from kwire_spark.columns import EXCHANGES
 from kwire_spark.projection import Projection
 from kwire_spark.text_logs import Split, fast_path, hosts, refusal_batches, refusals, request_batches, requests
-from kwire_spark.text_logs.lines import LONGEST
+from kwire_spark.text_logs.lines import LONGEST, MOST_PROBLEMS, Lines
 from tests.attack.limits import limited
 
 sre: Any = import_module("re._parser")
@@ -217,11 +217,20 @@ def test_a_line_that_is_too_long_is_a_row_that_names_the_option(tmp_path: Path, 
     del long, data
     projection = Projection("logged_exchanges")
     list(request_batches(Split(str(path), 0, 1), projection, UTC, longest=10))  # what is imported on first use
-    with limited(64 << 20, 30):
+    with limited(32 << 20, 30):
         good, bad = [row for batch in request_batches(Split(str(path)), projection, UTC) for row in batch.to_pylist()]
     assert good["version"] == 12
     assert bad["position"] == 0
     assert "maxLine" in bad["_corrupt"]
+
+
+def test_of_many_long_lines_some_are_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kwire_spark.text_logs.lines.CHUNK", 16)
+    path = tmp_path / "server.log"
+    path.write_bytes((b"x" * 20 + b"\n") * (MOST_PROBLEMS + 500))
+    with Lines(str(path), longest=10) as lines:
+        assert not [*lines]
+    assert len(lines.problems) == MOST_PROBLEMS
 
 
 @pytest.mark.slow

@@ -93,10 +93,13 @@ def test_only_the_user_can_read_them(tmp_path: Path) -> None:
 def test_files_of_others_are_not_replaced_and_links_not_followed(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("mine")
     for name in ("sample.html", "sample-nothing.csv"):
-        for make in (Path.touch, Path.mkdir, lambda path: path.symlink_to(tmp_path / "mine.txt")):
-            folder = tmp_path / "out" / f"{name}-{make.__name__}"
+        for number, target in enumerate((None, "", "mine.txt", "missing")):
+            folder = tmp_path / "out" / f"{name}-{number}"
             folder.mkdir(parents=True)
-            make(folder / name)
+            if target:
+                (folder / name).symlink_to(tmp_path / target)
+            else:
+                (folder / name).touch() if target is None else (folder / name).mkdir()
             with pytest.raises(OptionError, match=f"{name} was not written by kwire_spark: move it"):
                 write_report(report(), folder)
             assert [path.name for path in folder.iterdir()] == [name]
@@ -107,6 +110,25 @@ def test_files_of_others_are_not_replaced_and_links_not_followed(tmp_path: Path)
     write_report(report(), tmp_path / "ours")
     assert not written[0].is_symlink()
     assert (tmp_path / "mine.txt").read_text() == "mine"
+
+
+def test_a_link_that_appears_while_a_file_is_written_is_not_followed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def replaced(path: Path, missing_ok: bool = False) -> None:
+        if not path.is_symlink():
+            path.symlink_to(tmp_path / "mine.txt")
+
+    monkeypatch.setattr(Path, "unlink", replaced)
+    with pytest.raises(FileExistsError):
+        write_report(report(), tmp_path / "out")
+    assert not (tmp_path / "mine.txt").exists()
+
+
+def test_a_list_of_files_that_is_a_device_is_not_read(tmp_path: Path) -> None:
+    (tmp_path / "_kwire").symlink_to("/dev/null")
+    with pytest.raises(OSError, match="not a regular file"):
+        write_report(report(), tmp_path)
 
 
 def test_on_a_full_disk_files_stay_whole_and_the_next_run_completes_them(

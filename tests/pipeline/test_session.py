@@ -9,6 +9,7 @@ import sys
 import tempfile
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.errors import AnalysisException
@@ -121,6 +122,9 @@ def test_a_session_removes_the_folders_of_killed_ones_and_no_others(
     assert not [*tmp_path.iterdir()]
     assert run("os.kill(os.getpid(), 9)").wait() == -9
     (killed,) = tmp_path.iterdir()
+    other = "import os; os.getuid = lambda: -1; from kwire_spark.session import private_folder as p; p()"
+    assert subprocess.run([sys.executable, "-c", other], env=environment, check=False).returncode == 0
+    assert killed.exists(), "it belongs to another user"
     with run("print(p(), flush=True); input()") as running:
         assert running.stdout is not None
         folder = Path(running.stdout.readline().strip())
@@ -135,6 +139,19 @@ def test_a_session_removes_the_folders_of_killed_ones_and_no_others(
         )
         running.communicate("\n")
     assert not folder.exists()
+
+
+@pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="reads the sockets that Linux lists")
+def test_a_session_listens_on_loopback_only(spark: SparkSession) -> None:
+    assert spark.range(10).repartition(2).count() == 10
+    gateway: Any = spark.sparkContext._gateway
+    process = Path("/proc", str(gateway.proc.pid))
+    sockets = {str(link.readlink()) for link in (process / "fd").iterdir() if link.is_symlink()}
+    rows = [line.split() for name in ("tcp", "tcp6") for line in (process / "net" / name).read_text().splitlines()]
+    listening = [row[1] for row in rows if row[3] == "0A" and f"socket:[{row[9]}]" in sockets]
+    assert listening
+    loopback = "0100007F", "0000000000000000FFFF00000100007F", "00000000000000000000000001000000"
+    assert not [address for address in listening if address.partition(":")[0] not in loopback]
 
 
 def test_the_heap_is_bounded() -> None:

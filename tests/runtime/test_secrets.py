@@ -65,6 +65,7 @@ HARMLESS = {
     r"(^|\.)token_(id|requester_principal_(type|name))$": "names a token, or who asked for it: no one can log in",
     r"client_tags\.value$": "racks and zones of clients",
     r"topic_configs\.value$": "configurations of topics, of which none is secret",
+    r"^last_assignment_configs\.value$": "settings of a group, such as its number of standby tasks",
     r"^user_data$": "of the assignor of a consumer",
     r"^groups\.protocol_data$": "the name of an assignor",
 }
