@@ -26,6 +26,7 @@ from kwire_spark.inputs import Inputs, find
 from kwire_spark.options import BrokenInputError, OptionError
 from kwire_spark.segments import record_batches, splits
 from kwire_spark.session import JavaMissingError
+from kwire_spark.tables import read
 from tests.pipeline.capture_files import beginning
 
 DATA = Path(__file__).parents[1] / "data"
@@ -220,6 +221,33 @@ def test_nothing_to_judge_is_no_success(tmp_path: Path, capsys: pytest.CaptureFi
     log.write_text("[2026-01-02 12:00:00,000] INFO [KafkaServer id=1] started (kafka.server.KafkaServer)\n")
     assert run(["readiness", "--target", "4.1.1", str(log), "--out", str(tmp_path / "out"), "-q"]) == 2
     assert "no requests found in 1 server log" in capsys.readouterr().err
+
+
+def test_a_misspelled_command_is_suggested(capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(["readyness", "a.pcap"]) == 2
+    assert "Did you mean 'readiness'?" in capfd.readouterr().err
+    assert run(["xyz"]) == 2
+    assert "No such command 'xyz'" in capfd.readouterr().err
+
+
+def test_a_folder_that_cannot_be_written_is_found_before_anything_is_read(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setattr(LocalEngine, "read", lambda *_: pytest.fail("read"))
+    log = str(DATA / "request_logs" / "3.9.1.log.gz")
+    for out in (tmp_path / "file", tmp_path / "file" / "out"):
+        assert run(["clients", log, "--out", str(out)]) == 2
+        assert f"{out}: cannot write here" in capfd.readouterr().err
+
+
+def test_an_unknown_format_is_found_before_anything_is_read(
+    spark: SparkSession, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(read, "read_exchanges", lambda *_, **__: pytest.fail("read"))
+    log = str(DATA / "request_logs" / "3.9.1.log.gz")
+    assert run(["clients", log, "--table-format", "parkett", "--out", str(tmp_path)]) == 2
+    assert "--table-format parkett: Spark has no such format" in capfd.readouterr().err
 
 
 def test_clients_are_counted_as_reports_count_them() -> None:

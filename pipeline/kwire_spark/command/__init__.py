@@ -40,6 +40,16 @@ class Commands(click.Group):
         command: click.Command = getattr(import_module(f"{__name__}.{COMMANDS[cmd_name]}"), cmd_name)
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command in ``args``; a usage error that suggests a similar one if there is no such command."""
+        from difflib import get_close_matches
+
+        if args[0] not in COMMANDS and (similar := get_close_matches(args[0], COMMANDS, 1)):
+            ctx.fail(f"No such command {args[0]!r}. Did you mean {similar[0]!r}?")
+        return super().resolve_command(ctx, args)
+
 
 @click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="kwire", message="%(prog)s %(version)s")

@@ -10,6 +10,7 @@ from enum import IntEnum
 from functools import reduce, wraps
 from importlib import import_module
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -235,7 +236,12 @@ def only_writer(out: str) -> Iterator[None]:
     if "://" in out:
         yield
         return
-    Path(out).mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        Path(out).mkdir(mode=0o700, parents=True, exist_ok=True)
+        with TemporaryFile(dir=out):
+            pass
+    except OSError as error:
+        raise OptionError(f"{out}: cannot write here: {error.strerror}: choose another folder with --out") from None
     with claimed(Path(out)) as is_ours:
         if is_ours is False:
             raise OptionError(f"{out}: another kwire-spark is writing to this folder: choose another with --out")

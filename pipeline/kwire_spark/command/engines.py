@@ -71,9 +71,11 @@ class SparkEngine:
         from kwire_spark.session import JavaMissingError, spark_session
 
         try:
-            return spark_session(self.master, brief=self.brief)
+            session = spark_session(self.master, brief=self.brief)
         except JavaMissingError as error:
             raise JavaMissingError(f"{error}\nOr read the inputs without Spark: --engine local") from None
+        _check_format(session, self.table_format)
+        return session
 
     def read(self, table: str, inputs: Inputs, columns: Sequence[str], options: Mapping[str, str]) -> Relation:
         from kwire_spark.tables import read
@@ -95,6 +97,17 @@ class SparkEngine:
         from kwire_spark.tables.write import write
 
         write(clients.coalesce(1), folder, "clients", self.table_format)
+
+
+def _check_format(session: Any, name: str) -> None:
+    """Raise :class:`OptionError` for a format that Spark does not have: writing fails only after all work."""
+    from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
+
+    sources = session._jvm.org.apache.spark.sql.execution.datasources.DataSource
+    try:
+        sources.lookupDataSource(name, session._jsparkSession.sessionState().conf())
+    except Py4JJavaError:
+        raise OptionError(f"--table-format {name}: Spark has no such format; try parquet, csv, json or orc") from None
 
 
 class LocalEngine:
