@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import os
+import re
 import socket
 import ssl
 import threading
@@ -207,6 +208,8 @@ def oauthbearer() -> Conversation:
 def scram(algorithm: str, *, iterations: int = 4096, nonce: str = "", proves: bool = True) -> Conversation:
     first: str = (yield b"").decode()
     fields = dict(part.split("=", 1) for part in first.removeprefix("n,,").split(","))
+    if re.search("=(?!2C|3D)", fields["n"]):
+        raise Refused("not a name of SCRAM")
     user = fields["n"].replace("=2C", ",").replace("=3D", "=")
     salt, joined = os.urandom(12), (nonce or fields["r"]) + "server"
     challenge = f"r={joined},s={b64encode(salt).decode()},i={iterations}"

@@ -117,6 +117,7 @@ def run_lines(run: Any, answers: Any) -> list[str]:
     with Loopback(answers) as broker:
         lines: list[str] = run("broker", broker.address).out.splitlines()
     assert "            and 51 others" in lines
+    assert not [line for line in lines if line.startswith(r"\u000d")]  # what follows the line feed in ESCAPE
     return lines
 
 
