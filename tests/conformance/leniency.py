@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from random import Random
@@ -32,9 +32,13 @@ KNOBS = {"tags": 'tags="kafka"', "utf8": 'utf8="replace"', "trailing": 'trailing
 UNKNOWN_TAG = "only Java accepts, because the release does not know the tag yet"
 ALIKE = ("both refuse", "both accept", "both accept, but cannot write it")
 STRICTER = {
-    "only LIKE_KAFKA accepts: java.lang.RuntimeException: Invalid negative number of tagged fields N": "4.4.0",
+    "only LIKE_KAFKA accepts: java.lang.RuntimeException: Invalid negative number of tagged fields N": (
+        "4.2.2",
+        "4.4.0",
+    ),
 }
-"""What Java refuses since a release. Before it Java accepted, as ``LIKE_KAFKA`` does for all releases."""
+"""What Java refuses since a release of a line, and since the last of these in all lines. Before, Java accepted it, as
+``LIKE_KAFKA`` does for all releases."""
 
 
 @dataclass
@@ -65,7 +69,7 @@ class BrokenVector:
 
 def check(jvm: Jvm, pair: Pair, rounds: int, found: Leniency) -> Iterator[BrokenVector]:
     """Mutations of random messages; gives those that both sides take alike, or did until Java became stricter."""
-    stricter = {outcome for outcome, since in STRICTER.items() if release_key(since) <= release_key(jvm.release)}
+    stricter = {outcome for outcome, since in STRICTER.items() if is_since(jvm.release, since)}
     random = Random(seed(pair, "mutations"))
     source = RandomSource(random)
     for _ in range(rounds):
@@ -79,6 +83,13 @@ def check(jvm: Jvm, pair: Pair, rounds: int, found: Leniency) -> Iterator[Broken
             yield BrokenVector(pair.message.__name__, pair.version, data, written)
         elif outcome != UNKNOWN_TAG:
             found.open.setdefault(outcome, []).append(f"{pair}: {data.hex()}")
+
+
+def is_since(release: str, since: Sequence[str]) -> bool:
+    """Whether a release has what began with ``since``: a release each of older lines, and the last for all lines."""
+    key = release_key(release)
+    first = next((one for one in map(release_key, since) if one[:2] == key[:2]), release_key(since[-1]))
+    return key >= first
 
 
 def newer_tags(pair: Pair) -> list[str]:

@@ -52,6 +52,14 @@ class Skipped:
     reason: str
 
 
+ON_CONNECTIONS = (
+    "FetchResponse",
+    (2, 7),
+    "2.7 reads and writes records of this class on connections only, not in memory.",
+)
+"""A class that cannot be asked in a line of releases."""
+
+
 @dataclass
 class Pairing:
     """``unmatched`` are classes or versions that only one side has, and no exception explains."""
@@ -81,7 +89,9 @@ def pair_up(release: str, definitions: Schema, classes: Mapping[str, range]) -> 
         changed = _changed(definition)
         for version in versions:
             exception = exceptions.get((message.__name__, version), {"now": version})
-            if "now" not in exception:
+            if ON_CONNECTIONS[:2] == (name, release_key(release)[:2]):
+                found.skipped.append(Skipped(name, version, ON_CONNECTIONS[2]))
+            elif "now" not in exception:
                 found.skipped.append(Skipped(message.__name__, version, exception["reason"]))
             elif exception["now"] not in message.VALID_VERSIONS:
                 found.unmatched.append(f"{message.__name__} has no version {exception['now']}")

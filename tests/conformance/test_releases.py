@@ -11,7 +11,7 @@ from kwire_kafka import FetchRequest
 from kwirec.merge.history import release_key
 from tests.conformance.__main__ import newest
 from tests.conformance.jvm import IMPORT, import_of
-from tests.conformance.leniency import has_newer_tag
+from tests.conformance.leniency import has_newer_tag, is_since
 from tests.conformance.messages import CONVERTED, OTHERWISE, judge
 from tests.conformance.pairs import Pair, defined, pair_up
 from tests.conformance.tally import Tally
@@ -54,6 +54,15 @@ def test_classes_that_cannot_be_found(places: set[str]) -> None:
 def test_modules_that_a_release_lacks(said: str, missing: set[str]) -> None:
     """They are told from those that Maven could not reach."""
     assert missing_modules(said, "4.4.0") == missing
+
+
+@pytest.mark.parametrize(
+    ("release", "stricter"),
+    [("4.1.2", False), ("4.2.1", False), ("4.2.2", True), ("4.3.1", False), ("4.4.0", True), ("5.0.0", True)],
+)
+def test_what_a_patch_brought_to_an_older_line(release: str, stricter: bool) -> None:
+    """A negative count of tagged fields: refused by 4.2.2 and 4.4.0, and not by 4.3.1 between them."""
+    assert is_since(release, ("4.2.2", "4.4.0")) is stricter
 
 
 def test_a_tag_below_its_versions_that_a_release_does_not_know() -> None:

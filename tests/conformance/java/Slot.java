@@ -157,8 +157,9 @@ final class Slot {
             return JSON.valueToTree(records.sizeInBytes());
         }
         if (value instanceof ByteBuffer buffer) {
-            byte[] bytes = new byte[buffer.remaining()];
-            buffer.duplicate().get(bytes);
+            ByteBuffer whole = buffer.duplicate().rewind(); // before 2.8 a message that was written is used up
+            byte[] bytes = new byte[whole.remaining()];
+            whole.get(bytes);
             return JSON.valueToTree(bytes);
         }
         if (value instanceof UUID uuid) { // in place of Kafka's own class, which writes itself like this
