@@ -44,11 +44,13 @@ SETTINGS = {
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
+    "spark.sql.execution.arrow.maxBytesPerBatch": "16m",
     "spark.sql.python.filterPushdown.enabled": "true",
     "spark.sql.sources.partitionOverwriteMode": "static",
 }
 """Defaults for every session, local or not; settings given to ``spark-submit`` take precedence. Shuffle files are
-encrypted with a key in memory: ``watch`` shuffles packets, which contain passwords until they are decoded."""
+encrypted with a key in memory: ``watch`` shuffles packets, which contain passwords until they are decoded. Workers
+that make typed tables get at most 16 MB, or one row, at a time."""
 
 ERROR_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 """Loggers of pyspark that print each error as JSON with the JVM's stack trace, before it is raised: turned off."""

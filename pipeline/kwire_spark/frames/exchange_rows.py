@@ -94,7 +94,8 @@ class ExchangeRows:
         self._number += 1
         if expected:
             self._waiting[event.position] = asked
-            self.held += _bytes(asked)
+            if self._shown:
+                self.held += _bytes(asked)
         else:
             self._exchange(rows, asked, None, "undecodable" if asked.undecodable else "none", asked.wrong)
 
@@ -160,7 +161,8 @@ class ExchangeRows:
     def _take(self, rows: list[Row], position: int) -> Asked:
         self._drop(rows, position)
         asked = self._waiting.pop(position)
-        self.held -= _bytes(asked)
+        if self._shown:
+            self.held -= _bytes(asked)
         return asked
 
     def _drop(self, rows: list[Row], before: float) -> None:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from kwire.arrow import Columns
     from kwire.protocol import MessageRegistry, Request, Response
 
-AT_ONCE = 4 << 20
+AT_ONCE = 1 << 20
 """Approximate number of bytes to decode at a time: objects need ten times the memory of their bytes."""
 
 REASON = pa.field("reason", pa.string(), metadata={"comment": "Why something could not be decoded."})
