@@ -89,6 +89,7 @@ def test_a_revision_seen_from_a_folder_below(repository: Path, monkeypatch: pyte
         ("git:nowhere", "defs", "git archive failed: not a valid object name: nowhere"),
         ("git:v1:docs", "defs", "git archive failed: pathspec 'docs' did not match any files"),
         ("git:--output=x:defs", "defs", "is not a revision"),
+        ("git:v1:--output=x", "defs", "git archive failed: pathspec '--output=x' did not match any files"),
         ("git:v1", "git:v2", "`git:v1` needs a path"),
         ("git:v1", "release:4.0.0", "`git:v1` needs a path"),
         ("git:v1:/elsewhere/defs", "defs", "git rev-parse failed: not a git repository"),

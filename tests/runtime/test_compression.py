@@ -430,3 +430,7 @@ def test_gzip_says_no_time() -> None:
 
 def test_the_default_limit_is_a_frame() -> None:
     assert DEFAULT_LIMIT == 100 << 20
+    packed = compress(ZSTD, bytes(DEFAULT_LIMIT))
+    assert len(decompress(ZSTD, packed)) == DEFAULT_LIMIT
+    with pytest.raises(DecompressionLimitError):
+        decompress(ZSTD, packed + compress(ZSTD, b"x"))
