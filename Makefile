@@ -52,19 +52,14 @@ diff: $(READY)  ## what the working tree changes of the protocol since BASE=main
 	left=$$(git merge-base "$$tip" HEAD) && test "$$left" != "$$tip" || left=$$BASE; \
 	$(BIN)/kwirec diff "git:$$left" $(UNION) --format $(FORMAT) $(if $(LEVEL),--level $(LEVEL))
 
-# A new release may have removed versions: breaking changes do not stop it.
-update: REPORT = build/diff-$(RELEASE).md
-update: BEFORE = import json; r = list(json.load(open("$(UNION)/releases.json"))); print(r[r.index("$(RELEASE)") - 1])
-update: REPORTED = --level policy --format markdown
-update: $(READY)  ## merge a Kafka release: SPEC="kafka-*-4.2.0.jar" RELEASE=4.2.0
-	@test -n '$(SPEC)' && test -n '$(RELEASE)' || \
-		{ echo 'which release? make update SPEC="jars or source folders of all its modules" RELEASE=4.2.0' >&2; exit 2; }
-	$(BIN)/kwirec merge --release $(RELEASE) $(SPEC) --into $(UNION)
+update: $(READY)  ## take in a Kafka release: RELEASE=4.5.0, or all that are missing; needs a JDK and mvn
+	$(BIN)/python -m tools.update $(RELEASE)
 	$(BIN)/kwirec generate --quiet $(KAFKA)
-	@mkdir -p build
-	@$(BIN)/kwirec diff release:$$($(BIN)/python -c '$(BEFORE)') release:$(RELEASE) $(REPORTED) > $(REPORT) || test $$? -eq 1
-	@$(BIN)/kwirec diff git:HEAD $(UNION) $(REPORTED) >> $(REPORT) || test $$? -eq 1
-	@echo 'now read $(REPORT), and in CONTRIBUTING.md "A new Kafka release" for what is left to do'
+	$(BIN)/python -m tests.conformance $(addprefix --release ,$(RELEASE))
+	@sed -n '/^# Draft/q; p' build/update.md
+
+update-check: $(READY)  ## name the releases that Maven has and the definitions lack, and fail if there are any
+	@$(BIN)/python -m tools.update --check
 
 ##@ Before you push
 

@@ -1,9 +1,9 @@
 """Takes releases of Kafka in: ``make update RELEASE=4.5.0``; without RELEASE all that Maven has and the union lacks.
 
 Brings the jars, merges them (which writes nothing unless the proof holds), takes the error codes from the release's
-own class, stores its facts for the tests, and writes ``build/update-RELEASE.md``: what is left to do by hand, a draft
-for the changelog, and what changed. Takes Maven and a JDK. Exit codes: 0; 1 if a release was not merged or, with
-``--check``, if there is a newer one; 2 if Maven failed.
+own class, stores its facts for the tests, and writes ``build/update.md``: what is left to do by hand, a draft for the
+changelog, and what changed. Takes Maven and a JDK. Exit codes: 0; 1 if a release was not merged or, with ``--check``,
+if some are missing; 2 if Maven or Java failed.
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ from tools.maven import Jars, MavenError, bring, releases
 ROOT = Path(__file__).resolve().parents[1]
 UNION = ROOT / "message_defs" / "kafka"
 ERRORS = UNION / "errors.json"
-REPORTS = ROOT / "build"
+REPORT = ROOT / "build" / "update.md"
+SHARED = ("apis", "coordinators", "data")
+"""Folders of which every file has a place in a folder within or beside them."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,7 @@ class Update:
 
     jars: Jars
     outcome: MergeOutcome
-    new_errors: tuple[ErrorCode, ...] = ()
+    new_errors: tuple[ErrorCode, ...]
 
 
 class NotMergedError(Exception):
@@ -53,106 +55,104 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--check", action="store_true", help="only say which releases are missing")
     options = parser.parse_args(arguments)
     try:
-        wanted = sorted(options.release, key=release_key) or _missing()
+        wanted = sorted(options.release, key=release_key) or missing(releases())
         if options.check:
-            print("\n".join(wanted) or "there is no newer release")
+            print("\n".join(wanted) or "no release is missing")
             return 1 if wanted else 0
+        done = []
         for jars in bring(wanted):
-            done = take_in(jars)
-            path = REPORTS / f"update-{jars.release}.md"
-            path.write_text("".join(f"{line}\n" for line in _report(done)))
-            print(f"{jars.release}: merged and proved; now read {path.relative_to(ROOT)}")
-    except (MavenError, NotMergedError) as problem:
+            done.append(take_in(jars))
+            print(f"{jars.release} is merged, and proved", flush=True)
+    except (MavenError, NotMergedError, subprocess.CalledProcessError) as problem:
         print(printable(str(problem)), file=sys.stderr)
-        return 2 if isinstance(problem, MavenError) else 1
+        return 1 if isinstance(problem, NotMergedError) else 2
+    REPORT.write_text("".join(f"{line}\n" for line in report(done)))
+    print(f"what is left to do, and what changed: {REPORT.relative_to(ROOT)}")
     return 0
 
 
-def _missing() -> list[str]:
+def missing(there: Sequence[str]) -> list[str]:
+    """Which of these releases are not in the union."""
     known = read_history(UNION).merged
-    return [release for release in releases() if release not in known]
+    return [release for release in there if release not in known]
 
 
 def take_in(jars: Jars) -> Update:
     """Merge one release, and write its error codes and facts."""
-    report = Report()
-    newest = max(read_history(UNION).merged, key=release_key)
-    outcome = merge(UNION, jars.release, [jars.folder], report)
+    findings = Report()
+    found = error_codes.error_codes(jars)
+    outcome = merge(UNION, jars.release, [jars.folder], findings)
     if outcome.failed:
-        reasons = [*(found.message for found in report.diagnostics), *outcome.conflicts]
+        reasons = [*(one.message for one in findings.diagnostics), *outcome.conflicts]
         reasons += map(str, outcome.proof.mismatches if outcome.proof else ())
         raise NotMergedError("\n".join([f"{jars.release} was not merged", *reasons]))
     facts.store(facts.stored() | {jars.release: facts.facts_of(jars)})
     known = error_codes.read(ERRORS)
-    found = error_codes.error_codes(jars)
-    if release_key(jars.release) >= release_key(newest):
+    if read_history(UNION).merged[-1] == jars.release:  # names are those of the newest release
         error_codes.write(ERRORS, error_codes.updated(known, found))
     numbers = {one.code for one in known}
     return Update(jars, outcome, tuple(one for one in found if one.code not in numbers))
 
 
-def _report(done: Update) -> Iterator[str]:
-    release = done.jars.release
-    names = read_history(UNION).names
-    before = names[names.index(release) - 1]
-    yield f"# Kafka {release} after {before}"
-    yield ""
-    yield "## Left to do"
-    yield ""
-    yield from (f"- {line}" for line in _left_to_do(done))
-    sides = read_sides(f"release:{before}", f"release:{release}", UNION, Report())
-    changes = compare(sides[0].schema, sides[1].schema)
-    yield ""
-    yield "## Draft for the changelog"
-    yield ""
-    yield f"- Kafka {release}: {'; '.join(_news(changes, done.new_errors)) or 'the same versions as before'}."
-    yield ""
-    yield f"## What changed from {before}"
-    yield ""
-    yield render_diff(judge(changes, Level.POLICY, old=sides[0].schema), *sides, "markdown", color=False)
-    yield "## What changed here"
-    yield ""
+def report(done: Sequence[Update]) -> Iterator[str]:
+    """The lines of the report on an update, as Markdown."""
+    yield from ("# Left to do", "", *(f"- {line}" for line in _left_to_do(done)), "", "# Draft for the changelog", "")
+    compared = [(update, *_compared(update.jars.release)) for update in done]
+    for update, changes, _ in compared:
+        news = "; ".join(_news(changes, update.new_errors))
+        yield f"- Kafka {update.jars.release}: {news or 'the messages and versions of the release before it'}."
+    for _, _, text in compared:
+        yield from ("", text)
+    yield from ("# What changed here", "")
     here = UNION.relative_to(ROOT).as_posix()
     diff = [sys.executable, "-m", "kwirec", "diff", "git:HEAD", here, "--level", "policy", "--format", "markdown"]
     yield subprocess.run(diff, cwd=ROOT, capture_output=True, text=True, check=False).stdout
 
 
+def _compared(release: str) -> tuple[list[Change], str]:
+    """What changed from the release before, and the report of ``kwirec diff`` about it."""
+    names = read_history(UNION).merged
+    before = names[names.index(release) - 1]
+    old, new = read_sides(f"release:{before}", f"release:{release}", UNION, Report())
+    changes = compare(old.schema, new.schema)
+    return changes, render_diff(judge(changes, Level.POLICY, old=old.schema), old, new, "markdown", color=False)
+
+
 def _news(changes: Sequence[Change], errors: Sequence[ErrorCode]) -> Iterator[str]:
     """What users of the definitions get, in a phrase each."""
-    added = [change.message.name for change in changes if isinstance(change, MessageAdded)]
-    if added:
-        yield f"new messages {', '.join(sorted(added))}"
-    versions: dict[str, list[int]] = {}
+    if added := sorted(change.message.name for change in changes if isinstance(change, MessageAdded)):
+        yield f"new messages {', '.join(added)}"
+    versions: dict[str, int] = {}
     for change in changes:
         if isinstance(change, VersionAdded):
-            versions.setdefault(change.message.name, []).extend(change.versions)
+            versions[change.message.name] = max(change.versions)
     if versions:
-        yield "new versions " + ", ".join(f"{name} {max(numbers)}" for name, numbers in sorted(versions.items()))
+        yield "new versions " + ", ".join(f"{name} {version}" for name, version in sorted(versions.items()))
     if errors:
         yield "new error codes " + ", ".join(f"{one.code} ({one.name})" for one in errors)
 
 
-def _left_to_do(done: Update) -> Iterator[str]:
+def _left_to_do(done: Sequence[Update]) -> Iterator[str]:
     """What no tool can write, or decide."""
-    report = Report()
-    load([UNION], report)
-    for found in report.diagnostics:
+    findings = Report()
+    load([UNION], findings)
+    for found in findings.diagnostics:
         path = Path(found.primary.span.source.name)
-        yield f"{found.message} ({found.code.number} in {path.relative_to(ROOT)}): use your own words"
+        yield f"{found.code.number} in {path.relative_to(ROOT)}: {found.message}"
     for one in error_codes.read(ERRORS):
         if not one.about:
-            yield f"error code {one.code} ({one.name}) has no description in errors.json"
+            yield f"errors.json: error {one.code} ({one.name}) has no description"
     for entry in read_history(UNION).exceptions:
         if not entry.reason:
-            where = f"{entry.message} version {entry.version} in {', '.join(entry.releases)}"
-            yield f"{where} has other bytes: say why in exceptions.json"
-    for path in sorted(
-        path for folder in {"apis", "coordinators", "data"} for path in (UNION / folder).glob("*.json")
-    ):
-        yield f"{path.relative_to(ROOT)} is new: move it to the folder where a reader would look for it"
-    for module in done.jars.missing:
-        yield f"Maven has no {module} of {done.jars.release}: make the update again when it is there"
-    yield from done.outcome.notes
+            releases = ", ".join(entry.releases)
+            yield f"exceptions.json: say why {entry.message} {entry.version} has other bytes in {releases}"
+    for path in sorted(path for folder in SHARED for path in (UNION / folder).glob("*.json")):
+        yield f"{path.relative_to(ROOT)}: move it to the folder where a reader would look for it"
+    for update in done:
+        for note in update.outcome.notes:
+            yield f"{update.jars.release}: {note}"
+        if update.jars.missing:
+            yield f"{update.jars.release}: Maven has no {', '.join(update.jars.missing)}; merge again when it does"
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ def script(step: str) -> str:
     return textwrap.dedent(found[2] or found[3])
 
 
-@pytest.mark.parametrize("name", ["ci", "nightly", "release"])
+@pytest.mark.parametrize("name", ["ci", "nightly", "release", "releases"])
 def test_every_target_that_it_makes_exists(name: str) -> None:
     workflow = (WORKFLOWS / f"{name}.yml").read_text()
     makefile = (ROOT / "Makefile").read_text()
@@ -172,10 +172,3 @@ class TestMakeDiff:
         assert result.returncode == 2
         assert f"there is no revision {base} here: fetch it" in result.stderr
         assert not Path("pwned").exists()
-
-
-def test_make_update_wants_a_release() -> None:
-    command = ["make", "-s", "-f", str(ROOT / "Makefile"), "-o", ".venv/.ready", "update", "RELEASE=4.2.0", "SPEC="]
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert result.returncode == 2
-    assert "which release?" in result.stderr

@@ -1,0 +1,103 @@
+"""Which releases Maven has, and the jars of one: with an ``mvn`` that answers from a folder."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from tools import maven
+from tools.maven import MavenError, bring, releases
+
+MVN = """#!{python}
+import os, re, shutil, sys
+from pathlib import Path
+home = Path({home!r})
+with open(home / "calls", "a") as calls: print(*sys.argv, file=calls)
+goal = next(one for one in sys.argv if ":" in one)
+pom = Path("pom.xml").read_text()
+if goal == "help:evaluate":
+    print("\\x1b[0m" + str(home / "repository"))
+if (home / "offline").exists():
+    sys.exit("Could not transfer artifact org.apache.kafka:kafka-clients:jar:9.1.0: \\x1b[1mno route")
+parts = "groupId artifactId version type outputDirectory".split()
+for item in re.findall("<artifactItem>(.*?)</artifactItem>", pom, re.DOTALL):
+    group, name, version, kind, folder = (re.search(f"<{{part}}>(.*?)<", item)[1] for part in parts)
+    file = home / f"{{name}}-{{version}}.{{kind}}"
+    if not file.exists():
+        sys.exit(f"Could not find artifact {{group}}:{{name}}:{{kind}}:{{version}} in central")
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    shutil.copy(file, folder)
+"""
+LISTED = ("2.1.1", "2.2.0", "10.0.0", "9.1.0", "9.1.0-rc1", "2.2.0.Final")
+DEPENDENCIES = (
+    ("org.apache.kafka", "kafka-clients", "compile"),
+    ("org.apache.kafka", "kafka-tools-api", "runtime"),
+    ("org.apache.kafka", "kafka-test-kit", "test"),
+    ("org.example", "kafka-else", "compile"),
+)
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder that ``mvn`` answers from."""
+    home = tmp_path / "home"
+    metadata = home / "repository" / "org" / "apache" / "kafka" / "kafka-clients" / "maven-metadata-central.xml"
+    metadata.parent.mkdir(parents=True)
+    versions = "".join(f"<version>{one}</version>" for one in LISTED)
+    metadata.write_text(f"<metadata><versioning><versions>{versions}</versions></versioning></metadata>")
+    for name in ("kafka-clients-9.1.0", "kafka_2.13-9.1.0", "slf4j-api-1.7.36"):
+        (home / f"{name}.jar").write_text(name)
+    tags = ("groupId", "artifactId", "scope")
+    inner = ("".join(f"<{tag}>{value}</{tag}>" for tag, value in zip(tags, one, strict=True)) for one in DEPENDENCIES)
+    whole = "".join(f"<dependency>{one}</dependency>" for one in inner)
+    pom = f'<project xmlns="http://maven.apache.org/POM/4.0.0"><dependencies>{whole}</dependencies></project>'
+    (home / "kafka_2.13-9.1.0.pom").write_text(pom)
+    program = tmp_path / "bin" / "mvn"
+    program.parent.mkdir()
+    program.write_text(MVN.format(python=sys.executable, home=str(home)))
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(program.parent))
+    monkeypatch.setattr(maven, "CACHE", tmp_path / "cache")
+    return home
+
+
+def test_only_final_releases_with_definitions_count(home: Path) -> None:
+    assert releases() == ["2.2.0", "9.1.0", "10.0.0"]
+
+
+def test_the_modules_of_a_release_are_those_of_its_broker(home: Path) -> None:
+    (jars,) = bring(["9.1.0"])
+    assert {module: path.read_text() for module, path in jars.modules.items()} == {
+        "clients": "kafka-clients-9.1.0",
+        "core": "kafka_2.13-9.1.0",
+    }
+    assert jars.logging.read_text() == "slf4j-api-1.7.36"
+    assert jars.missing == ("kafka-tools-api", "kafka-streams")
+
+
+def test_what_was_brought_is_not_brought_again(home: Path) -> None:
+    first = bring(["9.1.0"])
+    calls = (home / "calls").read_text()
+    assert bring(["9.1.0"]) == first
+    assert (home / "calls").read_text() == calls
+
+
+def test_a_failure_leaves_nothing_that_looks_complete(home: Path) -> None:
+    (home / "offline").touch()
+    with pytest.raises(MavenError, match="no route") as caught:
+        bring(["9.1.0"])
+    assert "\x1b" not in str(caught.value)
+    assert list(maven.CACHE.iterdir()) == []
+
+
+def test_a_release_without_broker_is_an_error(home: Path) -> None:
+    with pytest.raises(MavenError, match=r"Could not find artifact org\.apache\.kafka:kafka_2\.12:pom:2\.3\.9"):
+        bring(["2.3.9"])
+
+
+def test_maven_is_asked_for_by_name(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(home))
+    with pytest.raises(MavenError, match="needs mvn"):
+        releases()

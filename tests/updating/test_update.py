@@ -1,0 +1,138 @@
+"""A release is taken in by one call: merged, its error codes and facts stored, and what is left is said."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tools import error_codes, facts, update
+from tools.error_codes import ErrorCode, updated
+from tools.maven import Jars
+from tools.update import NotMergedError, missing, report, take_in
+
+CLOCK = """\
+// Licensed to nobody.
+{{ "apiKey": 1, "type": "request", "name": "ClockRequest", "validVersions": "{valid}", "flexibleVersions": "none", "about": "Prose.",
+  "fields": [{{ "name": "Time", "type": "{type}", "versions": "0+", "default": "5", "about": "More // prose." }}] }}
+"""
+ERRORS = [ErrorCode(0, "NONE", False, "Fine."), ErrorCode(1, "LATE", False, "Too late.")]
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty union, and a release's errors that no Java tells."""
+    union = tmp_path / "union"
+    union.mkdir()
+    monkeypatch.setattr(update, "ROOT", tmp_path)
+    monkeypatch.setattr(update, "UNION", union)
+    monkeypatch.setattr(update, "ERRORS", union / "errors.json")
+    stored, store, archive = facts.stored, facts.store, tmp_path / "facts.zip"
+    monkeypatch.setattr(facts, "stored", lambda: stored(archive))
+    monkeypatch.setattr(facts, "store", lambda bundles: store(bundles, archive))
+    monkeypatch.setattr(error_codes, "error_codes", lambda jars: [ERRORS[0], ErrorCode(1, "TOO_LATE", True), *NEW])
+    error_codes.write(union / "errors.json", ERRORS)
+    store({}, archive)
+    return tmp_path
+
+
+NEW = [ErrorCode(2, "TOO_EARLY", False)]
+
+
+def jars(root: Path, release: str, **values: Any) -> Jars:
+    """A release with one module, of one message."""
+    folder = root / release
+    folder.mkdir()
+    path = folder / f"kafka-clients-{release}.jar"
+    with zipfile.ZipFile(path, "w") as jar:
+        jar.writestr("common/message/ClockRequest.json", CLOCK.format(**{"valid": "0", "type": "int64", **values}))
+        jar.writestr("other.json", "{}")
+    return Jars(release, folder, {"clients": path}, path, ("kafka-streams",))
+
+
+def test_a_release_is_merged_with_its_errors_and_facts(root: Path) -> None:
+    take_in(jars(root, "1.0.0"))
+    done = take_in(jars(root, "1.1.0", valid="0-1"))
+    assert '"validVersions": "0-1"' in (root / "union" / "apis" / "ClockRequest.json").read_text()
+    assert error_codes.read(root / "union" / "errors.json") == [
+        ErrorCode(0, "NONE", False, "Fine."),
+        ErrorCode(1, "TOO_LATE", True, "Too late."),
+        ErrorCode(2, "TOO_EARLY", False, ""),
+    ]
+    assert list(facts.stored()) == ["1.0.0", "1.1.0"]
+    assert missing(["1.0.0", "1.2.0"]) == ["1.2.0"]
+    assert done.new_errors == ()
+
+
+def test_the_report_says_what_is_left_to_do(root: Path) -> None:
+    first = take_in(jars(root, "1.0.0"))
+    assert first.new_errors == tuple(NEW)
+    text = "\n".join(report([take_in(jars(root, "1.1.0", valid="0-1"))]))
+    for line in (
+        "- K207 in union/apis/ClockRequest.json: message `ClockRequest` has no description",
+        "- errors.json: error 2 (TOO_EARLY) has no description",
+        "- union/apis/ClockRequest.json: move it to the folder where a reader would look for it",
+        "- 1.1.0: Maven has no kafka-streams; merge again when it does",
+        "- Kafka 1.1.0: new versions ClockRequest 1.",
+    ):
+        assert line in text.splitlines(), text
+
+
+def test_an_older_release_changes_no_name(root: Path) -> None:
+    take_in(jars(root, "2.0.0"))
+    error_codes.write(root / "union" / "errors.json", ERRORS)
+    take_in(jars(root, "1.0.0"))
+    assert error_codes.read(root / "union" / "errors.json") == ERRORS
+
+
+def test_a_release_that_contradicts_the_union_changes_nothing(root: Path) -> None:
+    take_in(jars(root, "1.0.0"))
+    before = {path: path.read_bytes() for path in (root / "union").rglob("*.json")}
+    with pytest.raises(NotMergedError, match=r"1\.1\.0 was not merged"):
+        take_in(jars(root, "1.1.0", type="wrong"))
+    assert {path: path.read_bytes() for path in (root / "union").rglob("*.json")} == before
+    assert list(facts.stored()) == ["1.0.0"]
+
+
+def test_facts_are_without_prose(root: Path) -> None:
+    found = json.loads(facts.facts_of(jars(root, "1.0.0")))
+    assert found == {
+        "module": "clients",
+        "file": "ClockRequest.json",
+        "schema": {
+            "apiKey": 1, "type": "request", "name": "ClockRequest", "validVersions": "0", "flexibleVersions": "none",
+            "fields": [{"name": "Time", "type": "int64", "versions": "0+", "default": "5"}],
+        },
+    }  # fmt: skip
+
+
+def test_equal_releases_are_stored_once(tmp_path: Path) -> None:
+    bundles = {"1.10.0": "b\n", "1.0.0": "a\n", "1.9.0": "b\n"}
+    facts.store(bundles, tmp_path / "one.zip")
+    facts.store(dict(sorted(bundles.items())), tmp_path / "other.zip")
+    assert (tmp_path / "one.zip").read_bytes() == (tmp_path / "other.zip").read_bytes()
+    assert zipfile.ZipFile(tmp_path / "one.zip").namelist() == ["1.0.0.jsonl", "1.9.0.jsonl", "same.json"]
+    assert list(facts.stored(tmp_path / "one.zip").items()) == [("1.0.0", "a\n"), ("1.9.0", "b\n"), ("1.10.0", "b\n")]
+
+
+def test_errors_that_a_release_dropped_stay() -> None:
+    assert updated(ERRORS, []) == ERRORS
+
+
+def test_what_java_says_about_errors_is_not_trusted(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+    java = root / "bin" / "java"
+    java.parent.mkdir()
+    monkeypatch.setenv("PATH", str(java.parent))
+    brought = jars(root, "1.0.0")
+    for line, good in (("-1 UNKNOWN true", True), ('0 NONE"] true', False), ("99999999 X true", False)):
+        java.write_text(f"#!/bin/sh\necho '{line}'\n")
+        java.chmod(0o755)
+        if good:
+            assert error_codes.error_codes(brought) == [ErrorCode(-1, "UNKNOWN", True)]
+        else:
+            with pytest.raises(ValueError, match="unexpected form"):
+                error_codes.error_codes(brought)
