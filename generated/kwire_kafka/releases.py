@@ -186,7 +186,9 @@ APIS: dict[int, tuple[Row, ...]] = {
     ),
     7: (
         ("0.8.0", "0.8.2", "ControlledShutdown", "0", "", "", "", ""),
-        ("0.9.0", "2.1", "ControlledShutdown", "0-1", "", "", "", ""),
+        ("0.9.0", "0.9.0", "ControlledShutdown", "0-1", "", "", "", ""),
+        ("0.10.0", "0.11.0", "ControlledShutdown", "0-1", "1", "", "", ""),
+        ("1.0", "2.1", "ControlledShutdown", "0-1", "", "", "", ""),
         ("2.2.0", "2.3.1", "ControlledShutdown", "0-2", "", "", "", ""),
         ("2.4.0", "2.7.2", "ControlledShutdown", "0-3", "", "", "", ""),
         ("2.8.0", "3.9.2", "ControlledShutdown", "0-3", "", "", "", "controller zkBroker"),

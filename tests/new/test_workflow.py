@@ -47,12 +47,13 @@ GRANTED = {
     "ci": [["contents: read"], ["contents: read", "pull-requests: write"]],
     "nightly": [["contents: read"]],
     "release": [["contents: read"], ["id-token: write"]],
+    "releases": [["contents: read"], ["contents: write", "pull-requests: write"]],
 }
 """What a workflow may do, then those of its jobs that may do something else."""
 
 
 @pytest.mark.parametrize("path", WORKFLOWS.glob("*.yml"), ids=lambda path: path.stem)
-def test_no_workflow_may_write_but_the_comment_and_to_the_index(path: Path) -> None:
+def test_no_workflow_may_write_but_what_it_is_for(path: Path) -> None:
     workflow = path.read_text()
     granted = re.findall(r"^( *)permissions:\n((?:\1  .+\n)+)", workflow, re.MULTILINE)
     assert [re.findall(r"[\w-]+: \w+", block) for _, block in granted] == GRANTED[path.stem]

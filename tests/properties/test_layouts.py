@@ -51,7 +51,7 @@ def test_versions_with_equal_layouts_write_equal_bytes(layouts: Layouts) -> None
         ("FetchRequest", 13, 14),
         ("FetchRequest", 15, 16),
         ("ListOffsetsRequest", 6, 9),
-        ("ListOffsetsResponse", 6, 10),
+        ("ListOffsetsResponse", 6, 11),
     ],
 )
 def test_trap_47_new_meanings_of_the_same_bytes(layouts: Layouts, message: str, first: int, last: int) -> None:

@@ -57,7 +57,7 @@ def assert_round_trips(messages: tuple[Message, ...]) -> None:
 
 
 def test_every_message_is_here() -> None:
-    assert (len(NAMES), len(list(pairs()))) == (285, 845)
+    assert (len(NAMES), len(list(pairs()))) >= (292, 884)
 
 
 @each_version

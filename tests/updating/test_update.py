@@ -16,8 +16,9 @@ from tools.update import NotMergedError, missing, report, take_in
 
 CLOCK = """\
 // Licensed to nobody.
-{{ "apiKey": 1, "type": "request", "name": "ClockRequest", "validVersions": "{valid}", "flexibleVersions": "none", "about": "Prose.",
-  "fields": [{{ "name": "Time", "type": "{type}", "versions": "0+", "default": "5", "about": "More // prose." }}] }}
+{{ "apiKey": 1, "type": "request", "name": "ClockRequest", "validVersions": "{valid}", "flexibleVersions": "none",
+  "about": "Prose.", "fields": [
+    {{ "name": "Time", "type": "{type}", "versions": "0+", "default": "5", "about": "More // prose." }}] }}
 """
 ERRORS = [ErrorCode(0, "NONE", False, "Fine."), ErrorCode(1, "LATE", False, "Too late.")]
 
