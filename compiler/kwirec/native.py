@@ -27,6 +27,7 @@ INTERPRETED: Mapping[str, str] = {
     "arrays": "replaces the loops of kwire.wire when these run interpreted",
     "command": "the command line",
     "__main__": "the command line",
+    "client": "one request at a time; waits for the network",
     "schema": "fields as data; read when plans are made, not while messages are",
     "interpreter": "runs once per failure, on getattr and **values, which compiling does not make faster",
     "trace": "shows bytes to people",
