@@ -35,7 +35,7 @@ def comparable(cell: Any) -> Any:
         return [*map(comparable, cell)]
     if isinstance(cell, dict):
         return {name: comparable(value) for name, value in cell.items()}
-    return round(cell, 6) if isinstance(cell, float) else cell
+    return f"{cell:.10g}" if isinstance(cell, float) else cell
 
 
 def tables(folder: Path) -> dict[str, list[str]]:
