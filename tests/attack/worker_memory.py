@@ -51,7 +51,7 @@ from tests.pipeline import capture_files
 from tests.pipeline.capture_files import ACK, EPOCH, ETHERNET, SYN, TcpPacket
 from tests.runtime.records.test_record_reader import SMALLEST, around, headers
 
-PROMISE = 400_000_000
+PROMISE = 450_000_000
 """Bytes of memory of a worker, whatever it reads."""
 MB = 1_000_000
 LINE = "{:45} {:>9} {:>9} {:>7} {:>4}"
