@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from functools import cache
 
+from hypothesis import settings
+
 from kwirec.diagnostics.diagnostic import Report
 from kwirec.diagnostics.source import Source
 from kwirec.frontend import parse
@@ -11,7 +13,7 @@ from kwirec.ir import Schema, resolve
 from tools import facts
 from tools.facts import ARCHIVE
 
-__all__ = ["ARCHIVE", "distinct", "schema", "texts"]
+__all__ = ["ARCHIVE", "distinct", "lines", "schema", "texts"]
 
 
 @cache
@@ -27,6 +29,13 @@ def distinct() -> list[str]:
     for release, text in texts().items():
         first.setdefault(text, release)
     return list(first.values())
+
+
+def lines() -> list[str]:
+    """The newest content of each line, such as 3.9; in ``make test-deep`` every content."""
+    if settings.get_current_profile_name() == "deep":
+        return distinct()
+    return [*{release.rsplit(".", 1)[0]: release for release in distinct()}.values()]
 
 
 @cache

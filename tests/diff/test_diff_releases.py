@@ -21,7 +21,8 @@ from tests import kafka_releases
 ROOT = Path(__file__).parents[2]
 UNION = ROOT / "message_defs" / "kafka"
 pytestmark = pytest.mark.releases
-PAIRS = list(pairwise(kafka_releases.distinct()))
+PAIRS = list(pairwise(kafka_releases.lines()))
+"""Each line and the next; in ``make test-deep`` all releases that differ."""
 
 # What Kafka 4.0 removed: KIP-896 for clients, KAFKA-14552 and KAFKA-18601 for brokers and ZooKeeper.
 REMOVED_IN_4_0 = {
@@ -124,7 +125,7 @@ def test_early_access_share_versions_went_with_a_warning_only() -> None:
 
 
 def test_trap_47_versions_of_produce_and_fetch_without_a_wire_change() -> None:
-    """In the releases at hand; Produce 4-6 and Fetch before 11 are older than the definitions."""
+    """In the releases compared; Produce 4-6 and Fetch before 11 are older than the definitions."""
     same = {
         (one.change.message.name, version)
         for old, new in PAIRS

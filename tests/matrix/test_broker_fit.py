@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from kwire.command.broker import as_json
 from kwire.releases import Api, ApiFit, BrokerAnswer, Feature, Node, Release
 from kwire_kafka.releases import RELEASES, negotiate
-from tests.effort import examples
+from tests.effort import examples, one_in
 
 PRODUCE, FETCH, METADATA, GET_TELEMETRY = 0, 1, 3, 71
 
@@ -41,7 +41,7 @@ def listeners_of(release: Release) -> list[str]:
 
 @pytest.mark.slow
 def test_every_release_fits_itself() -> None:
-    for name, release in RELEASES.items():
+    for name, release in one_in(5, [*RELEASES.items()]):
         for listener in listeners_of(release):
             found = RELEASES.fit(answer_of(release, listener))
             assert (found.exact, name in found.releases) == (True, True), (name, listener)
