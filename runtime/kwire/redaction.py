@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     M = TypeVar("M", bound=Message)
     Path = tuple[str, ...]
-    Place = tuple[Path, Rule, set[Path]]
+    Place = tuple[Path, list[tuple[Rule, set[Path]]]]
 
 _WITHIN = {"EnvelopeRequest": "request_data", "EnvelopeResponse": "response_data"}
 """Fields of an Envelope that contain another message."""
@@ -40,8 +40,8 @@ def redacted(protocol: MessageRegistry, message: M, asked: Request | RequestEven
     if name := _WITHIN.get(type(message).__name__):
         message = changed(message, (name,), lambda data: data and _within(protocol, name, data, asked))
         return changed(message, (TAGS,), erased)  # type: ignore[no-any-return]
-    for owner, rule, paths in places(type(message)):
-        message = changed(message, owner, partial(_cleared, paths, rule))
+    for owner, rules in places(type(message)):
+        message = changed(message, owner, partial(_cleared, rules))
     return message
 
 
@@ -56,25 +56,30 @@ def redacted_bytes(
 
 
 def places(cls: type[Message]) -> list[Place]:
-    """The places of secrets in a message: the path of a struct, the rule, and the paths from there to the secrets."""
+    """The places of secrets in a message: the path of a struct, and its rules with the paths from it to secrets."""
     if cls not in _PLACES:
-        found: dict[tuple[Path, Rule], set[Path]] = {}
+        found: dict[Path, dict[Rule, set[Path]]] = {}
         anywhere = SECRETS.get(cls.__name__) and cls.__name__ != FETCHED
         for path, owner, field in walk(cls):
             outer = tuple(path.split(".")[:-1])
             for secret, rule in STRUCTS.get(owner.__name__, {}).items():
                 if secret[0] == field.name:
-                    found.setdefault((outer, rule), set()).update((secret, (*secret[:-1], TAGS), (TAGS,)))
+                    paths = found.setdefault(outer, {}).setdefault(rule, set())
+                    paths.update((secret, (*secret[:-1], TAGS), (TAGS,)))
             if anywhere:
-                found.setdefault((outer, always), set()).add((TAGS,))
-        _PLACES[cls] = [(*place, paths) for place, paths in found.items()]
+                found.setdefault(outer, {}).setdefault(always, set()).add((TAGS,))
+        _PLACES[cls] = [(outer, [*rules.items()]) for outer, rules in found.items()]
     return _PLACES[cls]
 
 
-def _cleared(paths: set[Path], rule: Rule, struct: Any) -> Any:
-    if rule(struct):
-        for path in paths:
-            struct = changed(struct, path, erased)
+def _cleared(rules: list[tuple[Rule, set[Path]]], struct: Any) -> Any:
+    if struct is None:
+        return None
+    for rule, paths in rules:
+        held = [path for path in paths if getattr(struct, path[0])]
+        if held and rule(struct):
+            for path in held:
+                struct = changed(struct, path, erased)
     return struct
 
 

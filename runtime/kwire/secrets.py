@@ -8,6 +8,7 @@ records, offset metadata and subscriptions, which cannot be used to log in. ``kw
 
 from __future__ import annotations
 
+from functools import lru_cache
 from operator import is_
 
 TYPE_CHECKING = False
@@ -50,13 +51,21 @@ _HARMLESS = (
     r"|(?:token|jwks)\.endpoint\.url)$"
 )
 
+_LONGEST_NAME = 255
+
 
 def is_sensitive(config: str) -> bool:
     """Whether the value of a configuration is to be hidden, judging by its name, with any listener prefix.
 
     Shown are values whose names end in a word that Kafka uses for settings without secrets (``retention.ms``,
-    ``cleanup.policy``) and have none that suggests one. All others are hidden: plugins are free to choose names.
+    ``cleanup.policy``) and have none that suggests one. All others are hidden, and those of very long names: plugins
+    are free to choose names.
     """
+    return len(config) > _LONGEST_NAME or _is_sensitive(config)
+
+
+@lru_cache(1024)
+def _is_sensitive(config: str) -> bool:
     import re
 
     return re.search(_SENSITIVE, config) is not None or re.search(_HARMLESS, config) is None

@@ -159,6 +159,7 @@ def test_a_configuration_that_the_broker_calls_sensitive_is_hidden_with_its_syno
         ("ssl.truststore.location", False),
         ("cleanup.policy", False),
         ("key.deserializer", False),
+        ("x" * 300 + ".ms", True),
     ],
 )
 def test_which_names_are_sensitive(name: str, sensitive: bool) -> None:

@@ -129,7 +129,7 @@ def trace_message(
 
 def _mark_secrets(cls: type[Message], spans: list[Span]) -> None:
     """Mark the secrets of a message, and what is inside of them, by the other fields of their structs."""
-    found = places(cls)
+    found = [(outer, *rule) for outer, rules in places(cls) for rule in rules]
     structs: dict[str, dict[str, object]] = {}
     for span in spans if found else ():
         owner, _, name = span.path.rpartition(".")
