@@ -52,7 +52,7 @@ GRANTED = {
 """What a workflow may do, then those of its jobs that may do something else."""
 
 
-@pytest.mark.parametrize("path", WORKFLOWS.glob("*.yml"), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", sorted(WORKFLOWS.glob("*.yml")), ids=lambda path: path.stem)
 def test_no_workflow_may_write_but_what_it_is_for(path: Path) -> None:
     workflow = path.read_text()
     granted = re.findall(r"^( *)permissions:\n((?:\1  .+\n)+)", workflow, re.MULTILINE)

@@ -336,7 +336,5 @@ class _Merger:
         low = VersionRange.parse(facts.advertises).low
         if low >= accepts.low:
             return None
-        self._outcome.notes.append(
-            f"{facts.name}: assumed to be advertised from version {low}, as in {neighbour}"
-        )
+        self._outcome.notes.append(f"{facts.name}: assumed to be advertised from version {low}, as in {neighbour}")
         return str(VersionRange(low, accepts.high))
