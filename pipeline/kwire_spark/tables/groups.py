@@ -59,24 +59,20 @@ def _replayed(
 
 
 def _with_names(
-    topic: str,
-    new: Callable[[], State],
-    schema: pa.Schema,
-    records: DataFrame,
-    protocol: MessageRegistry = PROTOCOL,
+    replayed: Callable[..., DataFrame], records: DataFrame, protocol: MessageRegistry = PROTOCOL
 ) -> DataFrame:
     names = topics(records, protocol).select("topic_id", "topic").distinct()
-    return with_topic_names(_replayed(topic, new, schema, records, protocol), names)
+    return with_topic_names(replayed(records, protocol), names)
 
 
 committed_offsets = partial(_replayed, OFFSETS_TOPIC, CommittedOffsets, columns.COMMITTED)
 """A row per group, topic and partition, with the same result as ``kwire.logs.committed_offsets``."""
 groups = partial(_replayed, OFFSETS_TOPIC, Groups, columns.GROUPS)
 """Groups of all types: those with group records, and those that only committed offsets."""
-members = partial(_with_names, OFFSETS_TOPIC, Members, columns.MEMBERS)
+members = partial(_with_names, partial(_replayed, OFFSETS_TOPIC, Members, columns.MEMBERS))
 """Members of groups, with subscription and assignment. Names of topics that have only an id there are taken from
 ``__cluster_metadata``, if that is among the records."""
-share_states = partial(_with_names, SHARES_TOPIC, ShareStates, columns.SHARE_STATES)
+share_states = partial(_with_names, partial(_replayed, SHARES_TOPIC, ShareStates, columns.SHARE_STATES))
 """Progress of share groups, a row per group and partition, from ``__share_group_state`` [KIP-932], with names of
 topics as in ``members``."""
 transactions = partial(_replayed, TRANSACTIONS_TOPIC, Transactions, columns.TRANSACTIONS)
@@ -104,7 +100,7 @@ def coordinated(records: DataFrame, protocol: MessageRegistry = PROTOCOL) -> Dat
     schemas = {"committed": columns.COMMITTED, "groups": columns.GROUPS, "members": columns.MEMBERS}
     states: dict[str, Callable[[], State]] = {"committed": CommittedOffsets, "groups": Groups, "members": Members}
     schema = pa.schema([(name, pa.struct(list(fields))) for name, fields in schemas.items()])
-    return _with_names(OFFSETS_TOPIC, partial(Several, states), schema, records, protocol)
+    return _with_names(partial(_replayed, OFFSETS_TOPIC, partial(Several, states), schema), records, protocol)
 
 
 def undecodable(records: DataFrame, protocol: MessageRegistry = PROTOCOL) -> DataFrame:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from kwire.command.connecting import EXIT_CODES, add_options, talk
 from kwire.command.describe import plain
 from kwire.command.names import api_key, notes
-from kwire.command.options import add_command, put
+from kwire.command.options import add_command, add_secrets, put
 from kwire.errors import DecodeError, UnknownNameError, printable
 from kwire.message import Struct
 from kwire.protocol import registry
@@ -58,12 +58,7 @@ def add_to(commands: Commands) -> None:
         help="the request in Kafka's JSON form, @FILE or - for standard input; fields left out have their defaults",
     )
     parser.add_argument("--trace", action="store_true", help="print the response as an annotated tree")
-    parser.add_argument(
-        "--secrets",
-        choices=("hide", "show"),
-        default="hide",
-        help="passwords, keys, tokens, and values that may be such (default: hide)",
-    )
+    add_secrets(parser)
 
 
 def _run(options: argparse.Namespace) -> int:

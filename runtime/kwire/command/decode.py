@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from kwire.command.input_bytes import CODINGS, read_input
 from kwire.command.names import api_key, notes
-from kwire.command.options import add_command, put
+from kwire.command.options import add_command, add_secrets, put
 from kwire.errors import DecodeError, UnknownNameError
 from kwire.policy import LIKE_KAFKA, STRICT, Policy
 from kwire.protocol import TAKE_IN, registry
@@ -56,12 +56,7 @@ def add_to(commands: Commands) -> None:
     parser.add_argument(
         "--coding", choices=CODINGS, default="guess", help="encoding of the input (default: auto-detect)"
     )
-    parser.add_argument(
-        "--secrets",
-        choices=("hide", "show"),
-        default="hide",
-        help="passwords, keys, tokens, and values that may be such (default: hide)",
-    )
+    add_secrets(parser)
     what = parser.add_argument_group("what the bytes are (default: a request)")
     what.add_argument("--response", action="store_true", help="a response; needs --api-key and --version")
     what.add_argument("--message", metavar="NAME", help="a message without header; needs --version")

@@ -32,6 +32,16 @@ def add_command(
     return parser
 
 
+def add_secrets(parser: argparse.ArgumentParser) -> None:
+    """Add ``--secrets`` to a command that prints messages."""
+    parser.add_argument(
+        "--secrets",
+        choices=("hide", "show"),
+        default="hide",
+        help="passwords, keys, tokens, and values that may be such (default: hide)",
+    )
+
+
 def put(text: str, file: TextIO | None = None) -> None:
     """Print lines, or JSON that is not yet escaped."""
     print("\n".join(map(printable, text.split("\n"))), file=file)

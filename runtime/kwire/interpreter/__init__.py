@@ -21,9 +21,11 @@ if TYPE_CHECKING:
 M = TypeVar("M", bound="Message")
 
 
-def decode(cls: type[M], data: bytes, offset: int, version: int, policy: Policy, *, whole: bool) -> tuple[M, int]:
+def decode(
+    cls: type[M], data: bytes, offset: int, version: int, policy: Policy, *, whole: bool, by: type[Reader] = Reader
+) -> tuple[M, int]:
     """The message at ``offset`` and the offset after it; with ``whole`` it must extend to the end of ``data``."""
-    reader = Reader(cls, data, offset, version, policy)
+    reader = by(cls, data, offset, version, policy)
     reader.check_version(cls)
     message = reader.struct(cls)
     if whole:

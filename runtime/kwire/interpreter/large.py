@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kwire.interpreter import decode
 from kwire.interpreter.reader import Reader
 
 if TYPE_CHECKING:
@@ -31,9 +32,4 @@ def read_large(
     cls: type[Message], data: bytes, offset: int, version: int, policy: Policy, *, whole: bool
 ) -> tuple[Message, int]:
     """As :func:`kwire.interpreter.decode`. Raises ``DecodeError`` or ``TooManyValuesError``."""
-    reader = _Counting(cls, data, offset, version, policy)
-    reader.check_version(cls)
-    message = reader.struct(cls)
-    if whole:
-        reader.finish()
-    return message, reader.pos
+    return decode(cls, data, offset, version, policy, whole=whole, by=_Counting)
