@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from typing import Any, TypeVar
 
     from kwire.message import Message
+    from kwire.releases import Releases
 
     M = TypeVar("M", bound=Message)
 
@@ -122,6 +123,8 @@ class MessageRegistry(MessageMapping["type[Message]"]):
         self._requests = requests
         self._responses = responses
         self._logs = logs
+        self.api_names: Mapping[int, str] = {key: requests[key].removesuffix("Request") for key in sorted(requests)}
+        """The name of each API, which is that of its request without the suffix, by API key, ascending."""
 
     def _load(self, name: str, module: str) -> type[Message]:
         cls: type[Message] = getattr(_module(f"{self._package}.{module}"), name)
@@ -142,13 +145,13 @@ class MessageRegistry(MessageMapping["type[Message]"]):
     @property
     def api_keys(self) -> tuple[int, ...]:
         """All API keys, ascending."""
-        return tuple(sorted(self._requests))
+        return tuple(self.api_names)
 
     def api_name(self, api_key: int) -> str:
-        """The name of an API: the name of its request without the suffix."""
+        """The name of an API."""
         if api_key not in self._requests:
             raise UnknownApiError(api_key)
-        return self._requests[api_key].removesuffix("Request")
+        return self.api_names[api_key]
 
     def request(self, api_key: int) -> type[Message]:
         """The request class for an API key."""
@@ -175,13 +178,19 @@ class MessageRegistry(MessageMapping["type[Message]"]):
         return f"{name} {version} is newer than {self._newest() or f'{valid[-1]}, the newest version known here'}"
 
     @property
+    def releases(self) -> Releases:
+        """The releases of the package; ``ImportError`` if it was generated without releases."""
+        found: Releases = _module(f"{self._package}.releases").RELEASES
+        return found
+
+    @property
     def newest_release(self) -> str:
         """The name of the newest release of the package; empty if it was generated without releases."""
         try:
-            *_, name = _module(f"{self._package}.releases").RELEASES
+            *_, name = self.releases
         except ImportError:
             return ""
-        return str(name)
+        return name
 
     def _newest(self) -> str:
         return f"Kafka {name}, the newest release known here" if (name := self.newest_release) else ""

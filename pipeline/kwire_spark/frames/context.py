@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from kwire.headers import RequestHeader
@@ -19,12 +18,6 @@ Columns = dict[str, Any]
 
 MAX_CONTEXTS = 256
 """Contexts kept per connection. Clients have fewer, but bytes may claim to be from any number of clients."""
-
-
-@cache
-def api_names(protocol: MessageRegistry) -> dict[int, str]:
-    """The names of all APIs, by key."""
-    return {key: protocol.api_name(key) for key in protocol.api_keys}
 
 
 def peers(connection: Connection) -> Columns:
@@ -57,7 +50,7 @@ class RequestContext:
             self.unknown = protocol.unknown(header.api_key, header.api_version) or None
             self.columns |= {
                 "api_key": header.api_key,
-                "api": api_names(protocol).get(header.api_key),
+                "api": protocol.api_names.get(header.api_key),
                 "version": header.api_version,
                 "client_id": header.client_id,
             }

@@ -21,9 +21,8 @@ APIS = frozenset({name.removesuffix("Request").removesuffix("Response") for name
 @cache
 def _harmless(protocol: MessageRegistry) -> dict[str, frozenset[str]]:
     """The APIs without secrets, by the direction of their messages."""
-    names = {protocol.api_name(key) for key in protocol.api_keys}
     return {
-        direction: frozenset(name for name in names if name + ending not in SECRETS)
+        direction: frozenset(name for name in protocol.api_names.values() if name + ending not in SECRETS)
         for direction, ending in ((CLIENT, "Request"), (SERVER, "Response"))
     }
 

@@ -158,7 +158,7 @@ def _only(texts: set[str | None]) -> str | None:
 def _use(client: Client, api_key: int, version: int, rows: list[Row]) -> Use:
     example, *_ = rows = sorted(rows, key=lambda row: str(row["seen_in"]))  # captures first
     place = ":".join(str(part) for part in (example["source"], example["position"]) if part is not None)
-    name = PROTOCOL.api_name(api_key) if api_key in PROTOCOL.api_keys else f"key {api_key}"
+    name = PROTOCOL.api_names.get(api_key, f"key {api_key}")
     return Use(
         client,
         api_key,

@@ -48,9 +48,9 @@ def _sentence(
 
 def _is_older(protocol: MessageRegistry, api_key: int, version: int) -> bool:
     """Whether a package of definitions of newer releases alone has dropped this version."""
-    return api_key in protocol.api_keys and version < protocol.request(api_key).VALID_VERSIONS.start
+    return api_key in protocol.api_names and version < protocol.request(api_key).VALID_VERSIONS.start
 
 
 def _name(protocol: MessageRegistry, api_key: int, version: int) -> str:
-    known = api_key in protocol.api_keys
-    return f"{protocol.api_name(api_key)} {version}" if known else f"API key {api_key} in version {version}"
+    name = protocol.api_names.get(api_key)
+    return f"{name} {version}" if name else f"API key {api_key} in version {version}"

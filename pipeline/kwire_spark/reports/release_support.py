@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib import import_module
 from itertools import dropwhile
 from typing import TYPE_CHECKING
 
@@ -60,11 +59,10 @@ Fetch, and those of administrators, such as UpdateFeatures and UnregisterBroker.
 def releases_of(package: str) -> Releases:
     """The releases of a generated package; :class:`OptionError` if it has none."""
     try:
-        releases: Releases = import_module(f"{registry(package).package}.releases").RELEASES
+        return registry(package).releases
     except (ImportError, ValueError) as error:
         hint = "generate it from definitions with a releases.json, or name another one with --releases"
         raise OptionError(f"no releases in the package {package}: {error}; {hint}") from None
-    return releases
 
 
 @cache

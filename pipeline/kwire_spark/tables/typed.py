@@ -48,7 +48,7 @@ def messages(
     if not parts or not set(parts) <= set(PARTS):
         raise ValueError(f"expected parts {' and '.join(PARTS)}, got {', '.join(parts) or 'none'}")
     if isinstance(api, str) and f"{api}Request" not in protocol:
-        raise UnknownApiError(api, [protocol.api_name(key) for key in protocol.api_keys])
+        raise UnknownApiError(api, protocol.api_names.values())
     request = protocol.request(api) if isinstance(api, int) else protocol[f"{api}Request"]
     assert request.API_KEY is not None
     decode = ExchangeStructs(request.API_KEY, parts, protocol, max_decoded)

@@ -9,7 +9,7 @@ from kwire.errors import KwireError
 from kwire.redaction import redacted, redacted_bytes
 from kwire.request_log import RequestLogLine
 from kwire.secrets import SECRETS
-from kwire_spark.frames.context import Columns, api_names
+from kwire_spark.frames.context import Columns
 
 if TYPE_CHECKING:
     from kwire.protocol import MessageRegistry, Request, Response
@@ -25,7 +25,7 @@ def payloads(protocol: MessageRegistry, line: RequestLogLine) -> Columns:
     if line.request_text is not None:
         return {"reason": TEXT}
     key = line.header.api_key
-    api = api_names(protocol).get(key, "")
+    api = protocol.api_names.get(key, "")
     request, wrong = _tried(lambda: _request(protocol, line), f"{api}Request")
     response, other = _tried(lambda: _response(protocol, line), f"{api}Response")
     unknown = protocol.unknown(key, line.header.api_version)

@@ -17,7 +17,7 @@ from kwire import request_log
 from kwire.request_log import Json, LoggedHeader, RequestLogLine
 from kwire.request_log.line import API_VERSIONS, ENVELOPE, UNSUPPORTED_VERSION, known_software
 from kwire_kafka import ApiKey
-from kwire_spark.frames.context import Columns, api_names
+from kwire_spark.frames.context import Columns
 from kwire_spark.projection import may_pass
 from kwire_spark.rows import LAYOUTS
 from kwire_spark.text_logs.bodies import payloads
@@ -69,7 +69,7 @@ def fast_row(
     api_key, version, correlation_id = int(head[2]), int(head[3]), int(head[4])
     if api_key == ENVELOPE or api_key > MAX_INT16 or version > MAX_INT16 or abs(correlation_id) > MAX_INT32:
         return None
-    api = {"api_key": api_key, "api": api_names(projection.protocol).get(api_key), "version": version}
+    api = {"api_key": api_key, "api": projection.protocol.api_names.get(api_key), "version": version}
     if projection.conditions and not may_pass(projection.conditions, api):
         return []
     begin = head.end()

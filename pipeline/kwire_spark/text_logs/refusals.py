@@ -20,7 +20,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from kwire.request_log import located, micros
-from kwire_spark.frames.context import Columns, api_names
+from kwire_spark.frames.context import Columns
 from kwire_spark.rows import LAYOUTS, Row
 from kwire_spark.text_logs.hosts import peers
 from kwire_spark.text_logs.lines import Lines, Split
@@ -81,7 +81,7 @@ _LAYOUT = LAYOUTS["refusals"]
 @cache
 def _keys(protocol: MessageRegistry) -> dict[str, int]:
     """API keys by the names of constants, without underscores, former ones too."""
-    names = {name.upper(): key for key, name in api_names(protocol).items()}
+    names = {name.upper(): key for key, name in protocol.api_names.items()}
     return names | {"ALTERISR": 56, "LISTCLIENTMETRICSRESOURCES": 74}
 
 
@@ -189,7 +189,7 @@ def _api(protocol: MessageRegistry, key: str | None, api: str | None) -> tuple[i
     if key is None and api is not None and _NUMBER.fullmatch(api):
         key, api = api, None
     number = int(key) if key is not None else _keys(protocol).get((api or "").replace("_", "").upper())
-    return number, api_names(protocol).get(number, api) if number is not None else api
+    return number, protocol.api_names.get(number, api) if number is not None else api
 
 
 def _time(line: bytes, first: re.Match[bytes], zone: tzinfo) -> int | None:

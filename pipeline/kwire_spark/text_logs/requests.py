@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from kwire.request_log import RequestLogError, RequestLogLine, micros, parse_line
 from kwire_kafka import ApiKey
 from kwire_spark.frames.answers import error_codes, throttle_ms
-from kwire_spark.frames.context import Columns, RequestContext, api_names
+from kwire_spark.frames.context import Columns, RequestContext
 from kwire_spark.frames.identity import Client
 from kwire_spark.rows import LAYOUTS
 from kwire_spark.text_logs.bodies import inner_payloads, opened, payloads
@@ -116,7 +116,7 @@ class RequestRows:
             **shared,
             **peers(line.connection, forwarded=bool(line.is_forwarded)),
             api_key=header.api_key,
-            api=api_names(self._protocol).get(header.api_key),
+            api=self._protocol.api_names.get(header.api_key),
             version=header.api_version,
             correlation_id=header.correlation_id,
             client_id=header.client_id,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Iterator, Sequence
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from kwire.command.connecting import EXIT_CODES, add_options, talk
@@ -16,7 +15,7 @@ from kwire.protocol import registry
 if TYPE_CHECKING:
     from kwire.client import Client
     from kwire.command.options import Commands
-    from kwire.releases import BrokerAnswer, BrokerFit, Feature, Releases
+    from kwire.releases import BrokerAnswer, BrokerFit, Feature
 
 MAX_LINES = 100
 """The most nodes and features that are printed as text."""
@@ -45,7 +44,8 @@ def add_to(commands: Commands) -> None:
 
 def _run(options: argparse.Namespace) -> int:
     try:
-        protocol, releases = registry(options.protocol), _releases(options.protocol)
+        protocol = registry(options.protocol)
+        releases = protocol.releases
     except (ImportError, ValueError) as problem:
         options.error(str(problem))
 
@@ -61,11 +61,6 @@ def _run(options: argparse.Namespace) -> int:
         return 0
 
     return talk(options, protocol, told)
-
-
-def _releases(package: str) -> Releases:
-    found: Releases = import_module(f"{package}.releases").RELEASES
-    return found
 
 
 def as_json(answer: BrokerAnswer, found: BrokerFit) -> dict[str, Any]:

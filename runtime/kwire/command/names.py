@@ -18,10 +18,10 @@ def api_key(protocol: MessageRegistry, text: str) -> int:
     """The API key for a number or name, such as `1`, `Fetch` or `fetchresponse`."""
     if text.lstrip("-").isdigit():
         return int(text)
-    names = {protocol.api_name(key).lower(): key for key in protocol.api_keys}
+    names = {name.lower(): key for key, name in protocol.api_names.items()}
     wanted = text.lower().removesuffix("request").removesuffix("response")
     if wanted not in names:
-        raise UnknownApiError(text, [protocol.api_name(key) for key in protocol.api_keys])
+        raise UnknownApiError(text, protocol.api_names.values())
     return names[wanted]
 
 
@@ -38,8 +38,8 @@ def notes(protocol: MessageRegistry, package: str) -> Note:
             return ""
         if span.kind == "int16" and span.name.endswith("error_code"):
             return errors.get(value, "")
-        if span.kind == "int16" and span.name == "api_key" and value in protocol.api_keys:
-            return protocol.api_name(value)
+        if span.kind == "int16" and span.name == "api_key":
+            return protocol.api_names.get(value, "")
         if span.kind == "int64" and ("timestamp" in span.name or span.name.endswith("time_ms")):
             return time_text(value)
         return ""

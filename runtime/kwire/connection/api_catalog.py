@@ -23,13 +23,8 @@ MAX_TRAILING = 4
 
 
 @lru_cache(8)
-def _names(protocol: MessageRegistry) -> dict[int, str]:
-    """The names of all APIs, by key: one object for all connections."""
-    return {key: protocol.api_name(key) for key in protocol.api_keys}
-
-
-@lru_cache(8)
 def _keys(protocol: MessageRegistry) -> frozenset[int]:
+    """All API keys: one object for all connections."""
     return frozenset(protocol.api_keys)
 
 
@@ -40,12 +35,11 @@ class ApiCatalog:
         self.protocol = protocol
         self.max_decoded = max_decoded
         self.keys = _keys(protocol)
-        self._names = _names(protocol)
         self._header_versions: dict[tuple[int, int], int] = {}  # known ones only: every frame is classified by them
 
     def name(self, api_key: int) -> str:
         """The name of an API, such as ``Fetch``; ``api key 999`` if it is unknown."""
-        return self._names.get(api_key) or f"api key {api_key}"
+        return self.protocol.api_names.get(api_key) or f"api key {api_key}"
 
     def header_version(self, api_key: int, version: int) -> int:
         """The header version of a request; -1 if the API key or the version is unknown."""
