@@ -30,6 +30,7 @@ BESIDE_THE_BROKER = ("kafka-streams",)
 LOGGING = ("org.slf4j", "slf4j-api", "1.7.36")
 """Kafka's classes need it to be loaded."""
 MISSING = "missing.txt"
+_JAR = re.compile(rf"{re.escape(KAFKA)}:([\w.-]+):jar:([\w.]+)(?=[,: ])")
 
 QUICK = {"MAVEN_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
 """Maven runs for seconds: optimizing its own classes takes longer than what it does with them."""
@@ -73,9 +74,6 @@ class Module:
     name: str
     release: str
 
-    def __str__(self) -> str:
-        return f"{KAFKA}:{self.name}:jar:{self.release}"
-
 
 @dataclass(frozen=True)
 class Jars:
@@ -94,8 +92,8 @@ class Jars:
 def releases() -> list[str]:
     """The final releases that Maven has from 2.2.0 on, oldest first."""
     pom = DEPENDENCY.format(KAFKA, "kafka-clients", f"[{FIRST},)")
-    _mvn(pom, "dependency:tree", "--update-snapshots")  # which brings the list of all versions
-    repository = _mvn(pom, "help:evaluate", "-Dexpression=settings.localRepository", "-DforceStdout").strip()
+    mvn(pom, "dependency:tree", "--update-snapshots")  # which brings the list of all versions
+    repository = mvn(pom, "help:evaluate", "-Dexpression=settings.localRepository", "-DforceStdout").strip()
     lists = Path(repository, *KAFKA.split("."), "kafka-clients").glob("maven-metadata-*.xml")
     versions = {node.text or "" for file in lists for node in ET.parse(file).iter("version")}
     final = (version for version in versions if RELEASE.fullmatch(version))
@@ -109,7 +107,7 @@ def bring(wanted: Sequence[str]) -> list[Jars]:
         with tempfile.TemporaryDirectory(dir=CACHE) as scratch:
             fresh = Path(scratch).resolve()
             brokers = [Module(_broker(release), release) for release in absent]
-            _mvn(_copying(brokers, "pom", fresh), "dependency:copy")
+            mvn(_copying(brokers, "pom", fresh), "dependency:copy")
             modules = [module for broker in brokers for module in _modules(broker, fresh)]
             missing = _copy(modules, fresh)
             for release in absent:
@@ -152,13 +150,12 @@ def _copy(modules: Sequence[Module], folder: Path) -> list[Module]:
     while True:
         left = [module for module in modules if module not in missing]
         try:
-            _mvn(_copying(left, "jar", folder), "dependency:copy", "--update-snapshots")
+            mvn(_copying(left, "jar", folder), "dependency:copy", "--update-snapshots")
             return missing
         except MavenError as problem:
-            named = [module for module in left if str(module) in str(problem)]
-            if not named or "Could not find artifact" not in str(problem):
+            if not (named := unpublished(str(problem)).intersection(left)):
                 raise
-            missing += named
+            missing += (module for module in left if module in named)
 
 
 def _copying(modules: Iterable[Module], kind: str, folder: Path) -> str:
@@ -171,8 +168,15 @@ def _copying(modules: Iterable[Module], kind: str, folder: Path) -> str:
     return COPY.format("\n".join(items))
 
 
-def _mvn(part: str, goal: str, *options: str) -> str:
-    """What Maven prints for a project with this part."""
+def unpublished(said: str) -> frozenset[Module]:
+    """Kafka's modules that Maven does not have, by what it said; what it could not reach is not among them."""
+    if "Could not find artifact" not in said and "was not found in" not in said:
+        return frozenset()
+    return frozenset(Module(*found) for found in _JAR.findall(said))
+
+
+def mvn(part: str, goal: str, *options: str) -> str:
+    """What Maven prints for a project with this part. Raises :class:`MavenError`."""
     with tempfile.TemporaryDirectory() as project:
         Path(project, "pom.xml").write_text(PROJECT.format(part))
         command = ["mvn", "--batch-mode", "--quiet", goal, *options]

@@ -21,7 +21,7 @@ from tests.conformance.leniency import Leniency
 from tests.conformance.run import Effort, ReleaseReport, run
 from tests.conformance.tally import Tally
 from tests.conformance.vectors import keep_only
-from tests.real_kafka.jars import FetchFailed
+from tools.maven import MavenError
 
 SHOWN = 20
 FIRST = (2, 5)
@@ -47,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with ProcessPoolExecutor(2) as workers:
             reports = list(workers.map(partial(run, effort=effort), releases))
-    except (FileNotFoundError, FetchFailed) as missing:
+    except (FileNotFoundError, MavenError) as missing:
         print(missing, file=sys.stderr)
         return 2
     if options.update_vectors and releases == usual:

@@ -16,15 +16,6 @@ from tests.conformance.messages import CONVERTED, OTHERWISE, judge
 from tests.conformance.pairs import Pair, defined, pair_up
 from tests.conformance.tally import Tally
 from tests.kafka_releases import schema
-from tests.real_kafka.jars import missing_modules
-
-OFFLINE = """\
-The following artifacts could not be resolved: org.apache.kafka:kafka-streams:jar:4.4.0: Could not transfer artifact
-org.apache.kafka:kafka-streams:jar:4.4.0 from/to central (https://repo.example/maven2): connection refused"""
-ABSENT = """\
-The following artifacts could not be resolved: org.apache.kafka:kafka-tools-api:jar:4.4.0,
-org.apache.kafka:kafka-streams:jar:4.4.0: Could not find artifact
-org.apache.kafka:kafka-tools-api:jar:4.4.0 in central"""
 
 
 def test_the_newest_of_every_line() -> None:
@@ -46,14 +37,6 @@ def test_classes_are_imported_from_where_a_release_has_them() -> None:
 def test_classes_that_cannot_be_found(places: set[str]) -> None:
     with pytest.raises(ValueError, match=r"Moved is no longer in org\.apache\.kafka\.a"):
         IMPORT.sub(lambda found: import_of({"Moved": places}, found), "import org.apache.kafka.a.Moved;")
-
-
-@pytest.mark.parametrize(
-    ("said", "missing"), [(ABSENT, {"kafka-tools-api", "kafka-streams"}), (OFFLINE, set()), ("no space left", set())]
-)
-def test_modules_that_a_release_lacks(said: str, missing: set[str]) -> None:
-    """They are told from those that Maven could not reach."""
-    assert missing_modules(said, "4.4.0") == missing
 
 
 @pytest.mark.parametrize(

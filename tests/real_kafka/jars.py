@@ -6,12 +6,12 @@ A release may lack modules: 4.4.0 came without kafka-streams and kafka-tools-api
 
 from __future__ import annotations
 
-import re
 import shutil
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+from tools.maven import MavenError, mvn, unpublished
 
 RELEASES = ("4.1.1", "3.9.1")
 JARS = Path(__file__).resolve().parents[2] / "build" / "jars"
@@ -31,17 +31,10 @@ EXTRA = {
 }
 """What old releases need on a Java of today: a ZooKeeper that resolves addresses, and what Java itself once had."""
 
-POM = """\
-<project>
-  <modelVersion>4.0.0</modelVersion>
-  <groupId>kwire</groupId>
-  <artifactId>jars</artifactId>
-  <version>1</version>
-  <dependencies>
-{dependencies}
-  </dependencies>
-</project>
-"""
+DEPENDENCIES = """\
+<dependencies>
+{}
+  </dependencies>"""
 DEPENDENCY = """\
     <dependency>
       <groupId>{}</groupId><artifactId>{}</artifactId><version>{}</version><exclusions>{}</exclusions>
@@ -49,29 +42,25 @@ DEPENDENCY = """\
 EXCLUSION = "<exclusion><groupId>org.apache.kafka</groupId><artifactId>{}</artifactId></exclusion>"
 
 
-class FetchFailed(Exception):
-    """Maven could not bring the jars; the message is what it said."""
-
-
 def fetch(release: str, logging: tuple[str, str, str] = SIMPLE, artifacts: tuple[str, ...] = ARTIFACTS) -> Path:
     """The folder with the jars of a Kafka release and all they depend on; fetched unless it is there already."""
     parts = [release, *([] if logging == SIMPLE else [logging[1]]), *([] if artifacts == ARTIFACTS else artifacts)]
     folder = JARS / "-".join(parts)
-    pom = _pom(release, logging, artifacts)
-    fetched_for = folder / "pom.xml"
-    if fetched_for.is_file() and fetched_for.read_text() == pom:
+    wanted = _dependencies(release, logging, artifacts)
+    fetched_for = folder / "dependencies.xml"
+    if fetched_for.is_file() and fetched_for.read_text() == wanted:
         return folder
     JARS.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=JARS) as scratch:
-        fresh = Path(scratch) / "fresh"
+        fresh = Path(scratch).resolve() / "fresh"
         try:
-            _copy_dependencies(pom, Path(scratch), fresh)
-        except FetchFailed as failed:
-            missing = missing_modules(str(failed), release)
+            _copy(wanted, fresh)
+        except MavenError as failed:
+            missing = frozenset(module.name for module in unpublished(str(failed)) if module.release == release)
             if not missing or artifacts[0] in missing:
                 raise
-            _copy_dependencies(_pom(release, logging, artifacts, missing), Path(scratch), fresh)
-        (fresh / "pom.xml").write_text(pom)
+            _copy(_dependencies(release, logging, artifacts, missing), fresh)
+        (fresh / "dependencies.xml").write_text(wanted)
         shutil.rmtree(folder, ignore_errors=True)
         fresh.rename(folder)  # all or nothing: a folder that exists is complete
     return folder
@@ -82,7 +71,7 @@ def classpath(release: str, logging: tuple[str, str, str] = SIMPLE, artifacts: t
     return str(fetch(release, logging, artifacts) / "*")
 
 
-def _pom(
+def _dependencies(
     release: str, logging: tuple[str, str, str], artifacts: tuple[str, ...], missing: frozenset[str] = frozenset()
 ) -> str:
     there = (("org.apache.kafka", artifact, release) for artifact in artifacts if artifact not in missing)
@@ -90,22 +79,11 @@ def _pom(
     wanted = [
         DEPENDENCY.format(*coordinates, exclusions) for coordinates in (*there, logging, *EXTRA.get(release, ()))
     ]
-    return POM.format(dependencies="\n".join(wanted))
+    return DEPENDENCIES.format("\n".join(wanted))
 
 
-def missing_modules(said: str, release: str) -> frozenset[str]:
-    """The modules that Maven did not find, by what it said; what it could not reach is not among them."""
-    if "was not found in" not in said and "Could not find artifact" not in said:
-        return frozenset()
-    return frozenset(re.findall(rf"org\.apache\.kafka:([\w.-]+):jar:{re.escape(release)}(?=[,: ])", said))
-
-
-def _copy_dependencies(pom: str, project: Path, target: Path) -> None:
-    (project / "pom.xml").write_text(pom)
-    command = ["mvn", "--batch-mode", "--quiet", "dependency:copy-dependencies", f"-DoutputDirectory={target}"]
-    done = subprocess.run(command, cwd=project, capture_output=True, text=True, timeout=900, check=False)
-    if done.returncode or not target.is_dir():
-        raise FetchFailed(done.stdout + done.stderr)
+def _copy(dependencies: str, target: Path) -> None:
+    mvn(dependencies, "dependency:copy-dependencies", f"-DoutputDirectory={target}")
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tools import maven
-from tools.maven import MavenError, bring, releases
+from tools.maven import MavenError, Module, bring, releases, unpublished
 
 MVN = """#!{python}
 import os, re, shutil, sys
@@ -101,3 +101,20 @@ def test_maven_is_asked_for_by_name(home: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv("PATH", str(home))
     with pytest.raises(MavenError, match="needs mvn"):
         releases()
+
+
+OFFLINE = """\
+The following artifacts could not be resolved: org.apache.kafka:kafka-streams:jar:4.4.0: Could not transfer artifact
+org.apache.kafka:kafka-streams:jar:4.4.0 from/to central (https://repo.example/maven2): connection refused"""
+ABSENT = """\
+The following artifacts could not be resolved: org.apache.kafka:kafka-tools-api:jar:4.4.0,
+org.apache.kafka:kafka-streams:jar:4.4.0: Could not find artifact
+org.apache.kafka:kafka-tools-api:jar:4.4.0 in central"""
+
+
+@pytest.mark.parametrize(
+    ("said", "missing"), [(ABSENT, {"kafka-tools-api", "kafka-streams"}), (OFFLINE, set()), ("no space left", set())]
+)
+def test_modules_that_a_release_lacks(said: str, missing: set[str]) -> None:
+    """They are told from those that Maven could not reach."""
+    assert unpublished(said) == {Module(name, "4.4.0") for name in missing}
