@@ -9,7 +9,9 @@ from pathlib import Path
 
 project = tomllib.loads(Path("pyproject.toml").read_text())["project"]
 extras = project["optional-dependencies"]
-requirements = set(project["dependencies"]).union(*(extras[name] for name in ("compiler", "models", "arrow", "spark")))
+requirements = {*project["dependencies"]}
+for name in ("compiler", "models", "arrow", "spark"):
+    requirements.update(extras[name])
 for requirement in sorted(requirements):
     if bound := re.match(r"([\w.-]+)>=([\w.]+)", requirement):
         print(f"{bound[1]}=={bound[2]}")

@@ -14,7 +14,8 @@ OPTIONS = [
     *("--quiet", "--generate-hashes", "--no-annotate", "--no-header", "--allow-unsafe", "--strip-extras"),
     *("--no-emit-index-url", "--no-emit-trusted-host", "--no-emit-options"),
 ]
-BUILD = [*tomllib.loads(Path("pyproject.toml").read_text())["build-system"]["requires"], "build", "editables", "setuptools"]
+PROJECT = tomllib.loads(Path("pyproject.toml").read_text())
+BUILD = [*PROJECT["build-system"]["requires"], "build", "editables", "setuptools"]
 
 
 def compiled(name: str, *inputs: str, text: str = "") -> dict[str, str]:
