@@ -15,14 +15,17 @@ from __future__ import annotations
 import gc
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from hypothesis import HealthCheck, settings
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
+
+from kwire.command import main
 
 EXAMPLES = 100
 GROUPS = {"spark": r"\bspark: ", "releases": r"\bpytest\.mark\.releases\b"}
@@ -87,3 +90,30 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         folder = tmp_path_factory.mktemp("packages")
         patch.syspath_prepend(folder)
         yield folder
+
+
+class Result(NamedTuple):
+    """Of a command: its exit code, and what it printed."""
+
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
+    """Runs the command ``kwire`` with these arguments and, for this once, variables of the environment."""
+    for name in ("KWIRE_PASSWORD", "KWIRE_TOKEN", "KWIRE_KEY_PASSWORD"):
+        monkeypatch.delenv(name, raising=False)
+
+    def call(*arguments: object, **environment: str) -> Result:
+        with pytest.MonkeyPatch.context() as patch:
+            for name, value in environment.items():
+                patch.setenv(name, value)
+            try:
+                code = main([str(argument) for argument in arguments])
+            except SystemExit as stopped:
+                code = int(stopped.code or 0)
+        return Result(code, *capsys.readouterr())
+
+    return call

@@ -1,4 +1,5 @@
-"""Files and folders on this machine: regular files alone are read, and one process at a time writes to a folder."""
+"""Files and folders on this machine: regular files alone are read; folders for results are private, and one process
+at a time writes to them."""
 
 from __future__ import annotations
 
@@ -14,6 +15,14 @@ def regular(path: str | Path) -> Path:
     path = Path(path)
     if path.exists() and not path.is_file():
         raise OSError(0, "not a regular file", str(path))
+    return path
+
+
+def private_folder(path: str | Path) -> Path:
+    """Create a folder, and those it is in, for this user alone; those that exist stay as they are."""
+    path = Path(path)
+    for folder in (*reversed(path.parents), path):
+        folder.mkdir(0o700, exist_ok=True)
     return path
 
 

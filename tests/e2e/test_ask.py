@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from kwire.command import main
 from kwire.releases import BrokerAnswer
 from kwire_kafka.releases import RELEASES
 from tests.certificates import Certificates
+from tests.conftest import Result
 from tests.e2e.client import Client
 from tests.e2e.tally import Tally
 from tests.e2e_traffic.scram import add_users
@@ -43,27 +43,6 @@ def broker(
         with Client(broker.address, broker.name, Tally()) as client:
             add_users(client.ask, {"alice": ALICE}, SCRAM)
         yield broker
-
-
-class Result:
-    def __init__(self, code: int, out: str, err: str) -> None:
-        self.code, self.out, self.err = code, out, err
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Any:
-    def run(*arguments: object, **environment: str) -> Result:
-        for name in ("KWIRE_PASSWORD", "KWIRE_TOKEN"):
-            monkeypatch.delenv(name, raising=False)
-        for name, value in environment.items():
-            monkeypatch.setenv(name, value)
-        try:
-            code = main([str(argument) for argument in arguments])
-        except SystemExit as stopped:
-            code = int(stopped.code or 0)
-        return Result(code, *capsys.readouterr())
-
-    return run
 
 
 def at(port: int) -> str:

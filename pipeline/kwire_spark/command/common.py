@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kwire_spark.command.engines import AUTO, ENGINES, LOCAL_LIMIT, PARQUET, SPARK, Engine, engine_for
-from kwire_spark.folders import claimed
+from kwire_spark.folders import claimed, private_folder
 from kwire_spark.inputs import Inputs, find
 from kwire_spark.options import FAILFAST, BrokenInputError, OptionError, Options
 from kwire_spark.reports.text import visible
@@ -237,7 +237,7 @@ def only_writer(out: str) -> Iterator[None]:
         yield
         return
     try:
-        Path(out).mkdir(mode=0o700, parents=True, exist_ok=True)
+        private_folder(out)
         with TemporaryFile(dir=out):
             pass
     except OSError as error:

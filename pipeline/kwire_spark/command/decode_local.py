@@ -16,9 +16,9 @@ from kwire_spark.readers import TABLES, read_batches
 from kwire_spark.reports.basis import problems_of
 from kwire_spark.tables.clients import EXCHANGE_COLUMNS, REFUSAL_COLUMNS, clients
 from kwire_spark.tables.files import DATE, ParquetTable, parquet_table, write_parquet
-from kwire_spark.tables.names import NO_ID, TOPICS, is_kind, told_by, with_names
+from kwire_spark.tables.names import TOPICS, is_kind, names_of, told_by, with_names
 from kwire_spark.tables.record_structs import RecordStructs, record_kinds
-from kwire_spark.tables.relations import Database, LocalTable, query
+from kwire_spark.tables.relations import Database, LocalTable
 from kwire_spark.tables.structs import ExchangeStructs
 
 if TYPE_CHECKING:
@@ -63,14 +63,7 @@ class LocalTables:
                 told.add(told_by(batch.column("response"), "topics", "name") for batch in decode(stored))
         for _, batch in self._records(("topic", "control", "key", "value"), ("TopicRecord",)):
             told.add([told_by(batch.column("value"), None, "name")])
-        names = query(
-            f"""
-            SELECT topic_id, min_by(topic, struct(CASE WHEN cluster_id IS NULL THEN 1 ELSE 0 END, topic)) AS topic,
-                max(cluster_id) AS cluster_id
-            FROM {{told}} WHERE topic_id <> '{NO_ID}' AND topic <> '' GROUP BY topic_id""",
-            told=told,
-        )
-        self._names = pa.Table.from_batches(names.batches(TOPICS), TOPICS)
+        self._names = pa.Table.from_batches(names_of(told).batches(TOPICS), TOPICS)
         self._add("topics", self._names.to_batches(), TOPICS)
 
     def add_apis(self) -> None:

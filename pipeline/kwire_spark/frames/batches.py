@@ -88,7 +88,9 @@ class Connections:
         connection = self._open.get(id(piece.connection)) or self._begin(piece.connection)
         if isinstance(connection, Undecided):
             return self._try(connection, piece)
-        events = connection.decode(piece)
+        return self._add(connection, connection.decode(piece), piece)
+
+    def _add(self, connection: AnyConnection, events: list[Event], piece: Piece) -> int:
         size = len(piece.data)
         if events or piece.kind == "closed":
             self.decoded.append((connection, events, piece))
@@ -144,8 +146,7 @@ class Connections:
                 self.decoded.append((connection, [], piece))
             return len(piece.data)
         decided = self._open[id(piece.connection)] = self._wanted(rows)
-        self.decoded.append((decided, connection.skipped(), replace(piece, kind="gap")))
-        return sum(self.feed(waiting) for waiting in connection.waiting())
+        return sum(self._add(decided, events, at) for events, at in connection.decoded(decided.decode, piece))
 
 
 @dataclass(slots=True)

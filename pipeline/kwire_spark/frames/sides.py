@@ -17,7 +17,7 @@ from kwire_spark.frames.connection import OPPOSITE, ConnectionRows
 from kwire_spark.unread import LIKE_TLS, UNDECIDED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from kwire.connection import Event
     from kwire.protocol import MessageRegistry
@@ -105,8 +105,7 @@ class Undecided:
         decided = self.add(piece)
         if decided is None:
             return self.rows([], piece)
-        rows = decided.rows(self.skipped(), replace(piece, kind="gap"))
-        return rows + [row for waiting in self.waiting() for row in decided.feed(waiting)]
+        return [row for events, at in self.decoded(decided.decode, piece) for row in decided.rows(events, at)]
 
     def hurry(self, piece: Piece) -> list[Row]:
         """The rows if what waits shows who the client is. Otherwise it waits no longer, and only its scores count."""
@@ -114,7 +113,7 @@ class Undecided:
         return self.feed(piece)
 
     def add(self, piece: Piece) -> ConnectionRows | None:
-        """Take a piece; if it shows who the client is, return ``decided``, for ``skipped`` and ``waiting``."""
+        """Take a piece; if it shows who the client is, return what makes its rows, for ``decoded``."""
         self._pieces.append(piece)
         self._size += PIECE + len(piece.data)
         self._encrypted += bool(piece.data) and sniff_protocol(piece.data[:5]) == "TLS"
@@ -137,17 +136,15 @@ class Undecided:
             self._next = min(GROWTH * self._size, WINDOW)
         return self.decided
 
-    def skipped(self) -> list[Event]:
-        """Events of the bytes that came too early to wait."""
+    def decoded(self, decode: Callable[[Piece], list[Event]], piece: Piece) -> Iterator[tuple[list[Event], Piece]]:
+        """The events of all pieces up to this one, which decided: first of bytes that came too early to wait."""
         assert self.decided is not None
         time, swapped = self._pieces[0].time, self.decided.swapped
         sizes = [(OPPOSITE[side] if swapped else side, size) for side, size in self._passed.items() if size]
-        return [Skipped(time, side, 0, size, b"", NOT_YET) for side, size in sizes]
-
-    def waiting(self) -> list[Piece]:
-        """The pieces that waited, for ``decided``."""
+        yield [Skipped(time, side, 0, size, b"", NOT_YET) for side, size in sizes], replace(piece, kind="gap")
         pieces, self._pieces = self._pieces, []
-        return pieces
+        for waiting in pieces:
+            yield decode(waiting), waiting
 
     def rows(self, events: list[Event], piece: Piece) -> list[Row]:
         """The row of a connection that ended undecided, at its last ``piece``."""

@@ -13,7 +13,7 @@ import pyarrow as pa
 from pyarrow import csv, parquet
 
 from kwire_spark.csv_cells import csv_cell
-from kwire_spark.folders import regular
+from kwire_spark.folders import private_folder, regular
 from kwire_spark.options import OptionError
 from kwire_spark.reports.page import page
 from kwire_spark.reports.report import Cell, Report, Table
@@ -33,8 +33,7 @@ def write_report(report: Report, folder: str | Path) -> list[Path]:
     Parquet has the exact cells. CSV is for spreadsheets: lists become text, and a text that would be evaluated as a
     formula is prefixed with ``'``.
     """
-    folder = Path(folder)
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    folder = private_folder(folder)
     writers: dict[str, Writer] = {f"{report.name}.html": lambda file: file.write(page(report).encode())}
     for table in report.tables:
         exact = arrow_table(table)

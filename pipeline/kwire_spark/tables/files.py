@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
+from kwire_spark.folders import private_folder
 from kwire_spark.options import OptionError
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ class LocalFiles(Files):
     """Files of this machine, which only this user can read."""
 
     def create(self, path: str) -> None:
-        _private_folder(Path(path).parent)
+        private_folder(Path(path).parent)
         Path(path).touch(0o600)
 
     def exists(self, path: str) -> bool:
@@ -133,7 +134,7 @@ class ParquetTable:
 
         if (writer := self._open.pop(partition, None)) is None:
             self._close(MOST_OPEN - 1)
-            path = _private_folder(self._folder / partition) / f"part-{self._files:05}.snappy.parquet"
+            path = private_folder(self._folder / partition) / f"part-{self._files:05}.snappy.parquet"
             self._files += 1
             file = open(path, "xb", opener=partial(os.open, mode=0o600))  # noqa: SIM115
             writer = ParquetWriter(file, self._schema)
@@ -182,12 +183,6 @@ def _by_date(batch: pa.RecordBatch) -> Iterator[tuple[str, pa.RecordBatch]]:
     for date in dates.unique():
         rows = compute.equal(dates, date) if date.is_valid else dates.is_null()
         yield f"{DATE}={date.as_py() if date.is_valid else NO_DATE}", batch.filter(rows)
-
-
-def _private_folder(folder: Path) -> Path:
-    for path in (*reversed(folder.parents), folder):
-        path.mkdir(0o700, exist_ok=True)
-    return folder
 
 
 def _hidden(path: str, state: str) -> str:

@@ -1,4 +1,4 @@
-"""Names of topics next to their ids in Arrow columns: ``tables.topics`` without Spark."""
+"""Names of topics by their ids, and next to these in Arrow columns: what ``tables.topics`` needs no Spark for."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 from pyarrow import compute
+
+from kwire_spark.tables.relations import R, query
 
 NO_ID = "AAAAAAAAAAAAAAAAAAAAAA"
 """The id of all zeros, which means that there is no id."""
@@ -26,6 +28,17 @@ def told_by(messages: pa.StructArray, topics: str | None, name: str) -> pa.Recor
         clusters = clusters.take(parents)
     fields = [compute.struct_field(found, field) for field in ("topic_id", name)]
     return pa.RecordBatch.from_arrays([*fields, clusters], schema=TOPICS)
+
+
+def names_of(told: R) -> R:
+    """``TOPICS``, a row for each id, from all that was told: rows with a cluster take precedence."""
+    return query(
+        f"""
+        SELECT topic_id, min_by(topic, struct(CASE WHEN cluster_id IS NULL THEN 1 ELSE 0 END, topic)) AS topic,
+            max(cluster_id) AS cluster_id
+        FROM {{told}} WHERE topic_id <> '{NO_ID}' AND topic <> '' GROUP BY topic_id""",
+        told=told,
+    )
 
 
 def with_names(batch: pa.RecordBatch, ids: pa.Array, names: pa.Array) -> pa.RecordBatch:

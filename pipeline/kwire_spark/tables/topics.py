@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DataType, StructType
 
 from kwire_kafka import PROTOCOL
-from kwire_spark.tables.names import NAMES, NO_ID
+from kwire_spark.tables.names import NAMES, names_of
 from kwire_spark.tables.typed import messages, typed_records
 
 if TYPE_CHECKING:
@@ -31,14 +31,8 @@ def topic_names(*tables: DataFrame, protocol: MessageRegistry = PROTOCOL) -> Dat
     """
     if not tables:
         raise ValueError("expected at least one table of exchanges or records")
-    names = reduce(
-        lambda left, right: left.union(right), [part for table in tables for part in _names_in(table, protocol)]
-    )
-    valid = names.where((F.col("topic_id") != NO_ID) & (F.col("topic") != ""))
-    return valid.groupBy("topic_id").agg(
-        F.min_by("topic", F.struct(F.isnull("cluster_id"), "topic")).alias("topic"),
-        F.max("cluster_id").alias("cluster_id"),
-    )
+    told = [part for table in tables for part in _names_in(table, protocol)]
+    return names_of(reduce(lambda left, right: left.union(right), told))
 
 
 def with_topic_names(typed: DataFrame, names: DataFrame) -> DataFrame:

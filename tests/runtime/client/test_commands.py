@@ -6,14 +6,12 @@ import json
 import re
 import socket
 import ssl
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kwire.client import parse_address
-from kwire.command import main
 from kwire.frames import frame
 from kwire.releases import BrokerAnswer
 from kwire_kafka import CreateDelegationTokenResponse, CreateTopicsRequest, CreateTopicsResponse, MetadataResponse
@@ -24,26 +22,6 @@ from tests.runtime.client.loopback import HOST, MECHANISMS, USERS, HttpServer, L
 
 DESCRIBE_GROUPS = 15
 ESCAPE = "\x1b]0;owned\x07\u202e\n\r\u2028"
-
-
-class Result:
-    def __init__(self, code: int, out: str, err: str) -> None:
-        self.code, self.out, self.err = code, out, err
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
-    for name in ("KWIRE_PASSWORD", "KWIRE_TOKEN", "KWIRE_KEY_PASSWORD"):
-        monkeypatch.delenv(name, raising=False)
-
-    def call(*arguments: object) -> Result:
-        try:
-            code = main([str(argument) for argument in arguments])
-        except SystemExit as stopped:
-            code = int(stopped.code or 0)
-        return Result(code, *capsys.readouterr())
-
-    return call
 
 
 def test_what_a_broker_accepts(run: Any) -> None:
