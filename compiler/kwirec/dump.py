@@ -9,7 +9,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from kwirec.diagnostics.source import Span
-from kwirec.frontend.syntax import ATTRIBUTES, Document, FieldDecl, MessageDecl, Spanned, StructDecl, TypeExpr
+from kwirec.frontend.syntax import (
+    ATTRIBUTES,
+    NOUNS,
+    Document,
+    EnumDecl,
+    EnumValueDecl,
+    FieldDecl,
+    HeaderVersionsDecl,
+    MessageDecl,
+    Node,
+    Spanned,
+    StructDecl,
+    TypeExpr,
+)
 from kwirec.ir.literals import default_literal
 from kwirec.ir.schema import Message, Schema, Struct
 from kwirec.json_text import json_line
@@ -45,18 +58,18 @@ _Line = tuple[Span, int, str]
 
 def _document(document: Document) -> Iterator[str]:
     yield document.source.name
-    for message in document.messages:
-        for comment in message.comment.splitlines():
+    roots: tuple[MessageDecl | EnumDecl, ...] = (*document.messages, *document.enums)
+    for root in roots:
+        for comment in root.comment.splitlines():
             yield f"{'':>9} {comment}"
-        for span, depth, text in sorted(_node(message, 0), key=lambda line: (line[0].start, line[1])):
+        for span, depth, text in sorted(_node(root, 0), key=lambda line: (line[0].start, line[1])):
             line, column = span.source.line_and_column(span.start)
             yield f"{f'{line}:{column}':>9} {'  ' * depth}{text}"
 
 
-def _node(node: MessageDecl | StructDecl | FieldDecl, depth: int) -> Iterator[_Line]:
-    kind = type(node).__name__.removesuffix("Decl").lower()
+def _node(node: Node, depth: int) -> Iterator[_Line]:
     module = f" of {node.module}" if isinstance(node, MessageDecl) and node.module else ""
-    yield node.span, depth, f"{kind} {node.name.value}{module}"
+    yield node.span, depth, f"{NOUNS[type(node)]} {node.name.value}{module}"
     for name, attribute in ATTRIBUTES[type(node)].items():
         value = getattr(node, attribute)
         for item in value if isinstance(value, tuple) else [value]:
@@ -66,7 +79,9 @@ def _node(node: MessageDecl | StructDecl | FieldDecl, depth: int) -> Iterator[_L
                     yield span, depth + 1, f"{name} = {shown}"
                 case TypeExpr():
                     yield item.span, depth + 1, f"{name} = {item}"
-                case StructDecl() | FieldDecl():
+                case HeaderVersionsDecl():
+                    yield item.span, depth + 1, f"{name} {item.versions.value} = {item.header.value}"
+                case StructDecl() | FieldDecl() | EnumValueDecl():
                     yield from _node(item, depth + 1)
 
 

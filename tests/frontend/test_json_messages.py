@@ -9,7 +9,7 @@ import pytest
 
 from kwirec.dump import dump_syntax
 from kwirec.frontend import FieldDecl, MessageDecl
-from kwirec.frontend.syntax import ATTRIBUTES, ErrorDecl
+from kwirec.frontend.syntax import ATTRIBUTES, StructDecl
 from kwirec.versions import NONE, VersionRange
 
 HEAD = '"type": "data", "name": "Clock", "validVersions": "0-2", "flexibleVersions": "2+"'
@@ -48,20 +48,44 @@ def test_all_attributes(parsed: Any, snapshot: Any) -> None:
     text = """{
       "apiKey": 18, "type": "request", "listeners": ["broker", "controller"], "name": "Clock", "aliases": ["Watch"],
       "about": "A time.", "validVersions": "0-4", "deprecatedVersions": "0-1", "flexibleVersions": "3+",
-      "latestVersionUnstable": true,
+      "headerVersions": { "0-2": "1", "3+": 2 }, "latestVersionUnstable": true,
       "fields": [
         { "name": "Zones", "type": "[]Zone", "versions": "0-3", "nullableVersions": "1+", "taggedVersions": "3+",
           "tag": 0, "default": "null", "ignorable": true, "mapKey": true, "about": "Zones.", "structAbout": "A zone.",
           "aliases": ["Areas", "Regions"], "since": "3.1.0",
           "fields": [ { "name": "Name", "type": "string", "versions": "0+", "entityType": "topicName",
                         "flexibleVersions": "none" },
-                      { "name": "Raw", "type": "bytes", "versions": "0+", "zeroCopy": true } ] } ],
+                      { "name": "Raw", "type": "bytes", "versions": "0+", "zeroCopy": true },
+                      { "name": "Kind", "type": "int8", "versions": "0+", "enum": "Kind" } ] } ],
       "commonStructs": [ { "name": "Time", "versions": "2+", "about": "A moment.",
                            "fields": [ { "name": "Millis", "type": "int64", "versions": "0+" } ] } ] }"""
     one_message(parsed, text)
     assert dump_syntax(parsed(text)[:1]) == snapshot
     written = set(text.split('"')[1::2])
-    assert {name for node, names in ATTRIBUTES.items() if node is not ErrorDecl for name in names} <= written
+    assert {name for node in (MessageDecl, StructDecl, FieldDecl) for name in ATTRIBUTES[node]} <= written
+
+
+def test_an_enum(parsed: Any, snapshot: Any) -> None:
+    text = """// Names for numbers.
+    { "type": "enum", "name": "Kind", "valueType": "int8", "about": "A kind.", "values": [
+      { "name": "FIRST", "value": 1, "about": "The first." }, { "name": "MASK", "value": "0x7f" } ] }"""
+    document, findings = parsed(text)
+    assert (findings, document.messages) == ("", ())
+    assert dump_syntax([document]) == snapshot
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{ "type": "enum", "name": "Kind", "values": [{ "name": "A", "value": 1, "versions": "0+" }] }',
+        '{ "type": "enum", "name": "Kind", "valueType": "int8", "values": [{ "name": "A" }, 7] }',
+        f'{{ {HEAD}, "headerVersions": "0+", "fields": [] }}',
+        f'{{ {HEAD}, "headerVersions": {{ "0-1": 1, "2-": 2, "3+": "two" }}, "fields": [] }}',
+    ],
+)
+def test_mistakes_in_enums_and_header_versions(parsed: Any, text: str, snapshot: Any) -> None:
+    _, findings = parsed(text)
+    assert findings == snapshot
 
 
 def test_trap_38_text_behind_the_definition_is_a_warning(parsed: Any, snapshot: Any) -> None:

@@ -12,41 +12,44 @@ import pytest
 from kwirec.diagnostics.diagnostic import Report
 from kwirec.diagnostics.reading import read_sources
 from kwirec.diagnostics.source import Source, Span
-from kwirec.frontend import Document, FieldDecl, MessageDecl, StructDecl, TypeExpr, parse
-from kwirec.frontend.syntax import Spanned
+from kwirec.frontend import Document, TypeExpr, parse
+from kwirec.frontend.syntax import HeaderVersionsDecl, Node, Spanned
 from kwirec.versions import VersionRange
 from tests.kafka_releases import texts
 
 DATA = Path(__file__).parents[1] / "data"
 
-Node = MessageDecl | StructDecl | FieldDecl | TypeExpr | Spanned[object]
+Part = Node | HeaderVersionsDecl | TypeExpr | Spanned[object]
 
 
-def nodes(node: object) -> Iterator[Node]:
+def nodes(node: object) -> Iterator[Part]:
     """All nodes of a tree, whatever attribute they hang from."""
     if isinstance(node, tuple):
         for item in node:
             yield from nodes(item)
     elif dataclasses.is_dataclass(node) and not isinstance(node, Source | Span | VersionRange | type):
-        if isinstance(node, MessageDecl | StructDecl | FieldDecl | TypeExpr | Spanned):
+        if isinstance(node, Node | HeaderVersionsDecl | TypeExpr | Spanned):
             yield node
         for field in dataclasses.fields(node):
             yield from nodes(getattr(node, field.name))
 
 
-def claimed(node: Node) -> object:
+def claimed(node: Part) -> object:
     """What the text of a node's span says, read by another JSON reader."""
     text = node.span.text
-    if isinstance(node, MessageDecl | StructDecl | FieldDecl):
+    if isinstance(node, Node):
         assert (text[0], text[-1]) == ("{", "}")
         name = node.name.span
         assert node.span.start < name.start < name.end < node.span.end
+        return None
+    if isinstance(node, HeaderVersionsDecl):
+        assert json.loads(f"{{{text}}}") == {str(node.versions.value): str(node.header.value)}
         return None
     return json.loads(text) if not text.startswith("0x") else int(text, 16)
 
 
 def check(document: Document) -> int:
-    found = list(nodes(document.messages))
+    found = list(nodes((*document.messages, *document.enums)))
     for node in found:
         value = claimed(node)
         if isinstance(node, TypeExpr):
@@ -71,4 +74,4 @@ def test_every_span_is_the_text_of_its_node(source: Source) -> None:
     report = Report()
     document = parse(source, report)
     assert report.diagnostics == []
-    assert check(document) > len(document.messages) * 3
+    assert check(document) > (len(document.messages) + len(document.enums)) * 3

@@ -1,6 +1,16 @@
 """From text to syntax trees. ``parse(source, report)`` returns a :class:`~kwirec.frontend.syntax.Document`."""
 
 from kwirec.frontend.json_messages import parse, parse_errors
-from kwirec.frontend.syntax import Document, ErrorDecl, FieldDecl, MessageDecl, StructDecl, TypeExpr
+from kwirec.frontend.syntax import Document, EnumDecl, ErrorDecl, FieldDecl, MessageDecl, StructDecl, TypeExpr
 
-__all__ = ["Document", "ErrorDecl", "FieldDecl", "MessageDecl", "StructDecl", "TypeExpr", "parse", "parse_errors"]
+__all__ = [
+    "Document",
+    "EnumDecl",
+    "ErrorDecl",
+    "FieldDecl",
+    "MessageDecl",
+    "StructDecl",
+    "TypeExpr",
+    "parse",
+    "parse_errors",
+]

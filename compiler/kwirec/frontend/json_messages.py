@@ -30,9 +30,13 @@ from kwirec.frontend.json_parser import (
 )
 from kwirec.frontend.syntax import (
     ATTRIBUTES,
+    NOUNS,
     Document,
+    EnumDecl,
+    EnumValueDecl,
     ErrorDecl,
     FieldDecl,
+    HeaderVersionsDecl,
     Literal,
     MessageDecl,
     Spanned,
@@ -42,7 +46,7 @@ from kwirec.frontend.syntax import (
 from kwirec.versions import NONE, VersionRange
 
 T = TypeVar("T")
-N = TypeVar("N", MessageDecl, StructDecl, FieldDecl, ErrorDecl)
+N = TypeVar("N", MessageDecl, StructDecl, FieldDecl, EnumDecl, EnumValueDecl, ErrorDecl)
 
 _TYPE = re.compile(r"\s*(?P<arrays>(?:\[\]\s*)*)(?P<name>[A-Za-z][A-Za-z0-9_]*)\s*")
 _ERROR_NAME = re.compile(r"[A-Z][A-Z0-9_]*")
@@ -50,9 +54,12 @@ _INTEGER = re.compile(r"-?([0-9]{1,99}|0[xX][0-9a-fA-F]{1,99})")
 
 
 def parse(source: Source, report: Report) -> Document:
-    """document: message (one file) | message* (a ``.jsonl`` bundle)"""
+    """document: definition (one file) | definition* (a ``.jsonl`` bundle); definition: message | enum"""
     bundle = source.name.endswith(".jsonl")
-    messages = []
+    comment = "" if bundle else leading_comment(source.text)
+    reader = _Reader(report)
+    messages: list[MessageDecl] = []
+    enums: list[EnumDecl] = []
     for value in parse_values(source, report, many=bundle):
         module = None
         if bundle and isinstance(value, JsonObject) and any(m.key == "schema" for m in value.members):
@@ -60,10 +67,18 @@ def parse(source: Source, report: Report) -> Document:
             value = wrapper["schema"]
             named = wrapper.get("module")
             module = named.value if isinstance(named, JsonScalar) and isinstance(named.value, str) else None
-        if (message := _Reader(report).node(value, MessageDecl)) is not None:
-            comment = "" if bundle else leading_comment(source.text)
+        if _is_enum(value):
+            if (enum := reader.node(value, EnumDecl)) is not None:
+                enums.append(replace(enum, comment=comment))
+        elif (message := reader.node(value, MessageDecl)) is not None:
             messages.append(replace(message, module=module, comment=comment))
-    return Document(source=source, messages=tuple(messages))
+    return Document(source=source, messages=tuple(messages), enums=tuple(enums))
+
+
+def _is_enum(value: JsonValue) -> bool:
+    members = value.members if isinstance(value, JsonObject) else ()
+    types = (member.value for member in members if member.key == "type")
+    return any(isinstance(type_, JsonScalar) and type_.value == "enum" for type_ in types)
 
 
 def parse_errors(sources: Iterable[Source], report: Report) -> tuple[ErrorDecl, ...]:
@@ -107,7 +122,7 @@ def _attributes(
             meant = closest(member.key, known)
             report.add(
                 codes.UNKNOWN_ATTRIBUTE,
-                f"a {what} has no attribute `{member.key}`",
+                f"{_a(what)} has no attribute `{member.key}`",
                 member.key_span,
                 helps=[f"did you mean `{meant}`?" if meant else f"known attributes: {', '.join(known)}"],
             )
@@ -116,6 +131,10 @@ def _attributes(
             values[member.key] = member.value
         first.setdefault(member.key, member)
     return values, misspelt
+
+
+def _a(noun: str) -> str:
+    return f"an {noun}" if noun[0] in "aeiou" else f"a {noun}"
 
 
 def _plain(value: JsonValue) -> object:
@@ -139,9 +158,9 @@ class _Reader:
 
     def node(self, value: JsonValue, node: type[N]) -> N | None:
         """node: object with the attributes of ``node``; ``None`` if it lacks one that has no default there"""
-        what = node.__name__.removesuffix("Decl").lower()
+        what = NOUNS[node]
         if not isinstance(value, JsonObject):
-            self._wrong_kind(f"a {what}", "an object", value)
+            self._wrong_kind(_a(what), "an object", value)
             return None
         names, readers = ATTRIBUTES[node], _READERS[node]
         values, misspelt = _attributes(self._report, value, names, what)
@@ -216,6 +235,20 @@ class _Reader:
             )
             return None
 
+    def header_versions(self, value: JsonValue, name: str) -> tuple[HeaderVersionsDecl, ...] | None:
+        """headerVersions: object of versions → header version"""
+        if not isinstance(value, JsonObject):
+            self._wrong_kind(f"`{name}`", "an object of versions with the header version of each", value)
+            return None
+        entries = []
+        for member in value.members:
+            versions = self.versions(JsonScalar(member.key, member.key_span), name)
+            header = self.integer(member.value, name)
+            if versions is not None and header is not None:
+                span = Span(header.span.source, versions.span.start, header.span.end)
+                entries.append(HeaderVersionsDecl(span=span, versions=versions, header=header))
+        return tuple(entries)
+
     def type_expr(self, value: JsonValue, name: str) -> TypeExpr | None:
         """type: "[]"* NAME"""
         if (text := self.text(value, name)) is None:
@@ -255,7 +288,14 @@ def _expected(node: type, parts: Mapping[str, object]) -> Iterable[str]:
         return ("type", "name", "validVersions", *(() if reserved else ("fields",)))
     if node is FieldDecl:
         return ("name", "type", *(() if "tagged_versions" in parts else ("versions",)))
-    return ("name", "versions", "fields") if node is StructDecl else ATTRIBUTES[node]
+    return _REQUIRED.get(node) or ATTRIBUTES[node]
+
+
+_REQUIRED = {
+    StructDecl: ("name", "versions", "fields"),
+    EnumDecl: ("type", "name", "valueType", "values"),
+    EnumValueDecl: ("name", "value"),
+}
 
 
 def _required(type_: Any) -> object:
@@ -273,6 +313,8 @@ _BY_TYPE: Mapping[object, Callable[[_Reader, JsonValue, str], object]] = {
     tuple[Spanned[str], ...]: _Reader.texts,
     tuple[FieldDecl, ...]: partial(_Reader.nodes, node=FieldDecl),
     tuple[StructDecl, ...]: partial(_Reader.nodes, node=StructDecl),
+    tuple[EnumValueDecl, ...]: partial(_Reader.nodes, node=EnumValueDecl),
+    tuple[HeaderVersionsDecl, ...]: _Reader.header_versions,
 }
 
 _READERS = {

@@ -56,6 +56,7 @@ class FieldDecl:
     tag: Spanned[int] | None = None
     flexible_versions: Spanned[VersionRange] | None = None
     default: Spanned[Literal] | None = None
+    enum: Spanned[str] | None = None
     ignorable: Spanned[bool] | None = None
     entity_type: Spanned[str] | None = None
     map_key: Spanned[bool] | None = None
@@ -79,6 +80,15 @@ class StructDecl:
 
 
 @dataclass(frozen=True, kw_only=True)
+class HeaderVersionsDecl:
+    """Versions of a request or response and the version of their header: one entry of ``headerVersions``."""
+
+    span: Span = field(compare=False, repr=False)
+    versions: Spanned[VersionRange]
+    header: Spanned[int]
+
+
+@dataclass(frozen=True, kw_only=True)
 class MessageDecl:
     """One message definition. ``comment`` is the text before it in its file, which ``merge`` keeps."""
 
@@ -89,6 +99,7 @@ class MessageDecl:
     listeners: tuple[Spanned[str], ...] | None = None
     valid_versions: Spanned[VersionRange] | None = None
     flexible_versions: Spanned[VersionRange] | None = None
+    header_versions: tuple[HeaderVersionsDecl, ...] | None = None
     deprecated_versions: Spanned[VersionRange] | None = None
     latest_version_unstable: Spanned[bool] | None = None
     about: Spanned[str] | None = None
@@ -96,6 +107,29 @@ class MessageDecl:
     fields: tuple[FieldDecl, ...] | None = None
     common_structs: tuple[StructDecl, ...] = ()
     module: str | None = None
+    comment: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class EnumValueDecl:
+    """One named value of an enum."""
+
+    span: Span = field(compare=False, repr=False)
+    name: Spanned[str]
+    value: Spanned[int]
+    about: Spanned[str] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class EnumDecl:
+    """Names for the values of integer fields, in a definition of type ``enum``. ``comment`` is the text before it."""
+
+    span: Span = field(compare=False, repr=False)
+    name: Spanned[str]
+    type: Spanned[str]
+    value_type: Spanned[str]
+    about: Spanned[str] | None = None
+    values: tuple[EnumValueDecl, ...] = ()
     comment: str = ""
 
 
@@ -112,11 +146,25 @@ class ErrorDecl:
 
 @dataclass(frozen=True, kw_only=True)
 class Document:
-    """The messages of one source: usually one, many in a ``.jsonl`` bundle."""
+    """The messages and enums of one source: usually one of them, many in a ``.jsonl`` bundle."""
 
     source: Source = field(compare=False, repr=False)
-    messages: tuple[MessageDecl, ...]
+    messages: tuple[MessageDecl, ...] = ()
+    enums: tuple[EnumDecl, ...] = ()
 
+
+Node = MessageDecl | StructDecl | FieldDecl | EnumDecl | EnumValueDecl
+"""What a definition consists of: everything that has a name and attributes."""
+
+NOUNS: Mapping[type, str] = {
+    MessageDecl: "message",
+    StructDecl: "struct",
+    FieldDecl: "field",
+    EnumDecl: "enum",
+    EnumValueDecl: "enum value",
+    ErrorDecl: "error",
+}
+"""What each node is called."""
 
 ATTRIBUTES: Mapping[type, Mapping[str, str]] = {
     node: {
@@ -124,7 +172,7 @@ ATTRIBUTES: Mapping[type, Mapping[str, str]] = {
         for field in dataclasses.fields(node)
         if field.name not in ("span", "module", "comment")
     }
-    for node in (MessageDecl, StructDecl, FieldDecl, ErrorDecl)
+    for node in NOUNS
 }
 """The attributes of each node by their names in definitions, ``flexibleVersions`` → ``flexible_versions``."""
 
@@ -137,8 +185,11 @@ _RANGES = {
 def ranges(node: MessageDecl | StructDecl | FieldDecl) -> Iterator[tuple[str, Spanned[VersionRange]]]:
     """Every range of versions that was written on the node itself, with the name of its attribute in definitions."""
     for name, attribute in _RANGES[type(node)]:
-        if (written := getattr(node, attribute)) is not None:
+        written = getattr(node, attribute)
+        if isinstance(written, Spanned):
             yield name, written
+        else:
+            yield from ((name, entry.versions) for entry in written or ())
 
 
 def walk_field_decls(fields: tuple[FieldDecl, ...] | None) -> Iterator[FieldDecl]:
