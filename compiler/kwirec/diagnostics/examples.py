@@ -6,10 +6,10 @@ their JSON names; ``ABSENT`` omits one.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Final
 
+from kwirec.json_text import object_lines
 from kwirec.naming import snake_case
 
 ABSENT: Final = object()
@@ -37,7 +37,7 @@ def clock(*fields: Node, **attributes: object) -> str:
         "flexibleVersions": "1+",
     }
     message = _present({**head, "fields": list(fields), **attributes}, _MESSAGE_HEAD)
-    return "\n".join(_lines(message, ""))
+    return "\n".join(object_lines(message, width=WIDTH))
 
 
 def request(*fields: Node, **attributes: object) -> str:
@@ -83,27 +83,3 @@ def _present(node: Node, first: tuple[str, ...] = _FIELD_HEAD) -> Node:
     tail = [name for name in _TAIL if name in node]
     between = [name for name in node if name not in (*head, *tail)]
     return {name: node[name] for name in (*head, *between, *tail) if node[name] is not ABSENT}
-
-
-def _lines(node: Node, indent: str) -> Iterator[str]:
-    """One object: scalars in lines of ``WIDTH``, lists of objects with an object to a line and more when nested."""
-    line = indent + "{"
-    items = list(node.items())
-    for index, (name, value) in enumerate(items):
-        end = " }" if index == len(items) - 1 else ","
-        nested = [item for item in value if isinstance(item, Mapping)] if isinstance(value, list) else []
-        text = f" {json.dumps(name)}: " + ("[" if nested else json.dumps(value, ensure_ascii=False) + end)
-        if len(line) + len(text) > WIDTH:
-            yield line
-            line = indent + " "
-        line += text
-        if nested:
-            yield line
-            for number, item in enumerate(nested):
-                *first, last = _lines(item, indent + "  ")
-                yield from first
-                if number < len(nested) - 1:
-                    yield last + ","
-                else:
-                    line = f"{last} ]{end}"
-    yield line

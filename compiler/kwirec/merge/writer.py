@@ -1,24 +1,17 @@
-"""Drafts → definition files.
-
-A field is one line, or more if its descriptions are long; sub-fields are indented by two. Structs that only one field
-uses are inline, the others in ``commonStructs``.
-"""
+"""Drafts → definition files. Structs that only one field uses are inline, the others in ``commonStructs``."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
+from kwirec import json_text
 from kwirec.ir.literals import default_literal
-from kwirec.json_text import json_line
 from kwirec.merge.draft import FieldDraft, MessageDraft, StructDraft
 from kwirec.versions import VersionRange
-
-WIDTH = 118
 
 
 def definition_text(draft: MessageDraft) -> str:
     """The whole file for one message, its leading comment included. ``ValueError`` when ranges have gaps."""
-    return "\n".join(_Writer(draft).lines()) + "\n"
+    text = json_text.definition_text(_Writer(draft).definition())
+    return f"{draft.comment}\n{text}" if draft.comment else text
 
 
 class _Writer:
@@ -31,34 +24,22 @@ class _Writer:
         }
         self._usage = draft.usage()
 
-    def lines(self) -> Iterator[str]:
+    def definition(self) -> dict[str, object]:
         draft = self._draft
-        if draft.comment:
-            yield draft.comment
-        yield "{"
-        for attribute in self._head():
-            yield f"  {attribute},"
         common = [s for s in draft.structs.values() if s.name != draft.name and s.name not in self._inline]
-        if not draft.root.fields:
-            yield f'  "fields": []{"," if common else ""}'
-        else:
-            yield '  "fields": ['
-            yield from self._fields(draft.root.fields, "    ")
-            yield "  ]," if common else "  ]"
-        if common:
-            yield '  "commonStructs": ['
-            for struct in common:
-                versions = self._range(self._usage[struct.name])
-                yield f'    {{ "name": {json_line(struct.name)}, "versions": "{versions}",'
-                yield f'      "about": {json_line(struct.doc)}, "fields": ['
-                yield from self._fields(struct.fields, "      ")
-                yield "    ]}" + ("" if struct is common[-1] else ",")
-            yield "  ]"
-        yield "}"
+        return _present(
+            **self._head(),
+            fields=self._fields(draft.root.fields),
+            commonStructs=list(map(self._common, common)) or None,
+        )
 
-    def _head(self) -> list[str]:
+    def _common(self, struct: StructDraft) -> dict[str, object]:
+        versions = self._range(self._usage[struct.name])
+        return _present(name=struct.name, versions=versions, about=struct.doc, fields=self._fields(struct.fields))
+
+    def _head(self) -> dict[str, object]:
         draft = self._draft
-        return _attributes(
+        return _present(
             apiKey=draft.api_key,
             type=draft.kind.value,
             listeners=draft.listeners or None,
@@ -75,21 +56,13 @@ class _Writer:
         """The range of exactly these versions, open if it ends with the newest version of the message."""
         return str(VersionRange.covering(versions, open_at=max(self._draft.valid, default=0)))
 
-    def _fields(self, fields: list[FieldDraft], indent: str) -> Iterator[str]:
-        for field in fields:
-            struct = self._draft.structs[field.struct_name] if field.struct_name in self._inline else None
-            attributes = self._field(field, struct)
-            end = "}" if field is fields[-1] else "},"
-            if struct is None:
-                yield from _fill(attributes, indent, f" {end}")
-            else:
-                yield from _fill([*attributes, '"fields": ['], indent, "")
-                yield from self._fields(struct.fields, indent + "  ")
-                yield f"{indent}]{end}"
+    def _fields(self, fields: list[FieldDraft]) -> list[dict[str, object]]:
+        return list(map(self._field, fields))
 
-    def _field(self, field: FieldDraft, struct: StructDraft | None) -> list[str]:
+    def _field(self, field: FieldDraft) -> dict[str, object]:
+        struct = self._draft.structs[field.struct_name] if field.struct_name in self._inline else None
         flexible = (field.live & self._draft.flexible) - field.classic
-        return _attributes(
+        return _present(
             name=field.name,
             type=str(field.type),
             versions=self._range(field.live) if field.tagged != field.live else None,
@@ -106,6 +79,7 @@ class _Writer:
             since=field.since or None,
             about=field.doc or None,
             structAbout=(struct and struct.doc) or None,
+            fields=self._fields(struct.fields) if struct else None,
         )
 
     def _reaches_itself(self, name: str) -> bool:
@@ -118,18 +92,6 @@ class _Writer:
         return name in reached
 
 
-def _fill(parts: list[str], indent: str, closing: str) -> Iterator[str]:
-    """``{ part, part, …`` on as many lines as the width requires."""
-    line = f"{indent}{{"
-    for part in parts:
-        end = closing if part is parts[-1] else ","
-        if part is not parts[0] and len(line) + len(part) + len(end) + 1 > WIDTH:
-            yield line
-            line = f"{indent} "
-        line += f" {part}{end}"
-    yield line
-
-
-def _attributes(**values: object) -> list[str]:
-    """``"name": value`` for each value that is not ``None``."""
-    return [f"{json_line(name)}: {json_line(value)}" for name, value in values.items() if value is not None]
+def _present(**values: object) -> dict[str, object]:
+    """The values that are not ``None``."""
+    return {name: value for name, value in values.items() if value is not None}
