@@ -102,10 +102,10 @@ conformance-all: $(READY)  ## the same for the newest release of every line sinc
 conformance-vectors: $(READY)  ## the same as conformance, and rewrite tests/data/conformance
 	$(BIN)/python -m tests.conformance --update-vectors
 
-e2e: $(PEERS)/.ready  ## talk to brokers of Kafka 4.1.1 and 3.9.1: needs java and mvn
+e2e: $(PEERS)/.ready  ## talk to brokers of Kafka 3.9, 4.0 and the newest release: needs java and mvn
 	KWIRE_E2E=1 $(PEERS)/bin/python -m pytest -n 0 --timeout 0 tests/e2e
 
-e2e-traffic: $(READY) $(PEERS)/.ready  ## capture clients of many ages with brokers of 3.9.1, 4.0.0 and 4.1.1: needs tcpdump too
+e2e-traffic: $(READY) $(PEERS)/.ready  ## capture clients of many ages with the same brokers: needs tcpdump, a JDK, go and node too
 	KWIRE_E2E_TRAFFIC=1 $(PYTEST) -n 0 -s --timeout 0 tests/e2e_traffic
 
 cluster: $(READY)  ## spark-submit to two workers on loopback, one of which is killed: needs java

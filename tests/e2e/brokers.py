@@ -8,9 +8,12 @@ import pytest
 
 from tests.real_kafka.broker import Broker
 
-ALL = ("kafka41", "kafka39", "kafka41_unstable")
-"""The fixtures that are brokers. Clients meet the first two; the third speaks versions that may still change. (Those
-of Kafka 3.9.1 were an early access to share groups, and it answers most of them with an error.)"""
+STABLE = ("kafka_newest", "kafka_strict", "kafka_before")
+"""The fixtures that are brokers: see `tests.real_kafka.releases`."""
+
+ALL = (*STABLE, "kafka_unstable")
+"""The last speaks versions that may still change. (Those of 3.9 and 4.0 were an early access to share groups, and
+brokers answer most of them with an error.)"""
 
 MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 PROPERTIES = {
@@ -20,6 +23,9 @@ PROPERTIES = {
     "connections.max.reauth.ms": "3600000",
     "metadata.log.max.record.bytes.between.snapshots": "2000",
 }
+ALL_GROUPS = {"group.coordinator.rebalance.protocols": "classic,consumer,share,streams"}
+FEATURES = {"share.version": 1, "streams.version": 1}
+"""What the newest release needs for groups of every kind."""
 
 
 def each_of(*names: str) -> Any:

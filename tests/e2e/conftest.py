@@ -1,4 +1,4 @@
-"""End to end: brokers of Kafka 4.1.1 and 3.9.1 for the whole run, and its report. Runs with ``make e2e`` only."""
+"""End to end: brokers of several releases for the whole run, and its report. Runs with ``make e2e`` only."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ import pytest
 if os.environ.get("KWIRE_E2E") == "1":
     pytest.register_assert_rewrite("tests.e2e")  # before anything of it is imported: helpers assert as tests do
 
-from tests.e2e.brokers import MECHANISMS, PROPERTIES, each_of
+from tests.e2e.brokers import ALL_GROUPS, FEATURES, MECHANISMS, PROPERTIES, STABLE, each_of
 from tests.e2e.client import Client
 from tests.e2e.tally import Tally
 from tests.e2e.walk import Walk
 from tests.real_kafka.broker import Broker
+from tests.real_kafka.releases import BEFORE, NEWEST, STRICT
 
 WANTED = os.environ.get("KWIRE_E2E") == "1"
 collect_ignore_glob = [] if WANTED else ["test_*.py"]
@@ -55,31 +56,37 @@ def tally(pytestconfig: pytest.Config) -> Tally:
 
 
 @pytest.fixture(scope="session")
-def kafka41(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
-    """Kafka 4.1.1 with share groups, as it comes otherwise."""
-    folder = tmp_path_factory.mktemp("kafka41")
-    with Broker("4.1.1", folder, sasl=MECHANISMS, features={"share.version": 1}, properties=PROPERTIES) as broker:
+def kafka_newest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+    """The newest release with groups of every kind, as it comes otherwise."""
+    folder = tmp_path_factory.mktemp("newest")
+    with Broker(NEWEST, folder, sasl=MECHANISMS, features=FEATURES, properties=PROPERTIES | ALL_GROUPS) as broker:
         yield broker
 
 
 @pytest.fixture(scope="session")
-def kafka39(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
-    """Kafka 3.9.1, which still speaks the versions that 4.0 removed."""
-    with Broker("3.9.1", tmp_path_factory.mktemp("kafka39"), sasl=MECHANISMS, properties=PROPERTIES) as broker:
+def kafka_strict(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+    """Kafka 4.0.0, which refuses more than any release before and after it."""
+    with Broker(STRICT, tmp_path_factory.mktemp("strict"), sasl=MECHANISMS, properties=PROPERTIES) as broker:
         yield broker
 
 
 @pytest.fixture(scope="session")
-def kafka41_unstable(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
-    """Kafka 4.1.1 with all that is not released yet, streams groups among it."""
-    folder = tmp_path_factory.mktemp("kafka41_unstable")
-    features = {"share.version": 1, "streams.version": 1}
-    settings = {**PROPERTIES, "group.coordinator.rebalance.protocols": "classic,consumer,share,streams"}
-    with Broker("4.1.1", folder, sasl=MECHANISMS, unstable=True, features=features, properties=settings) as broker:
+def kafka_before(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+    """Kafka 3.9, which still speaks the versions that 4.0 removed."""
+    with Broker(BEFORE, tmp_path_factory.mktemp("before"), sasl=MECHANISMS, properties=PROPERTIES) as broker:
         yield broker
 
 
-broker = each_of("kafka41", "kafka39")
+@pytest.fixture(scope="session")
+def kafka_unstable(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+    """The newest release with all that is not released yet."""
+    folder = tmp_path_factory.mktemp("unstable")
+    settings = PROPERTIES | ALL_GROUPS
+    with Broker(NEWEST, folder, sasl=MECHANISMS, unstable=True, features=FEATURES, properties=settings) as broker:
+        yield broker
+
+
+broker = each_of(*STABLE)
 
 
 @pytest.fixture

@@ -27,8 +27,8 @@ from tests.e2e.clients.librdkafka import Librdkafka
 from tests.e2e.relay import Relay
 from tests.e2e.tally import Tally
 from tests.real_kafka.broker import HOST, USERS, Broker
+from tests.real_kafka.releases import BEFORE, BROKERS, NEWEST
 
-RELEASES = ("4.1.1", "3.9.1")
 MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 ADMIN = ("admin", USERS["admin"])
 LIBRARIES: dict[str, Callable[..., Library]] = {
@@ -42,14 +42,14 @@ bytes for a null list of them, which are the whole request to the broker (conflu
 change of credentials it writes one section of tags too many."""
 
 STORED = {
-    "librdkafka on 4.1.1",
-    "aiokafka on 4.1.1",
-    "kafka-python on 3.9.1",
-    "librdkafka on 4.1.1 with SCRAM-SHA-256",
-    "librdkafka as of 0.9 on 3.9.1",
-    "kafka-python as of 0.10 on 3.9.1",
-    "kafka-python as of 0.10 on 3.9.1 with PLAIN",
-    "the broker on 4.1.1",
+    f"librdkafka on {NEWEST}",
+    f"aiokafka on {NEWEST}",
+    f"kafka-python on {BEFORE}",
+    f"librdkafka on {NEWEST} with SCRAM-SHA-256",
+    f"librdkafka as of 0.9 on {BEFORE}",
+    f"kafka-python as of 0.10 on {BEFORE}",
+    f"kafka-python as of 0.10 on {BEFORE} with PLAIN",
+    f"the broker on {NEWEST}",
 }
 CAPTURES = Path(__file__).parents[1] / "data" / "captures"
 
@@ -109,7 +109,7 @@ def numbers(studies: list[Study]) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("name", LIBRARIES)
-@pytest.mark.parametrize("release", RELEASES)
+@pytest.mark.parametrize("release", BROKERS)
 def test_a_whole_conversation(arena: Callable[[str], Arena], release: str, name: str, told: Told) -> None:
     relay = arena(release).plain
     library = LIBRARIES[name](Endpoint(relay.bootstrap))
@@ -140,7 +140,7 @@ def test_a_whole_conversation(arena: Callable[[str], Arena], release: str, name:
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 @pytest.mark.parametrize("name", LIBRARIES)
-@pytest.mark.parametrize("release", RELEASES)
+@pytest.mark.parametrize("release", BROKERS)
 def test_authentication(arena: Callable[[str], Arena], release: str, name: str, mechanism: str, told: Told) -> None:
     relay = arena(release).sasl
     library = LIBRARIES[name](Endpoint(relay.bootstrap, mechanism, *ADMIN))
@@ -174,7 +174,7 @@ OLD: dict[str, tuple[str, dict[str, Any], int, bool]] = {
 @pytest.mark.parametrize("case", OLD)
 def test_old_versions(arena: Callable[[str], Arena], case: str, told: Told) -> None:
     name, settings, magic, reads = OLD[case]
-    relay = arena("3.9.1").plain
+    relay = arena(BEFORE).plain
     topic = case.replace(" ", "-")
     LIBRARIES[name](Endpoint(relay.bootstrap)).create_topic(topic, 1)
     library = LIBRARIES[name](Endpoint(relay.bootstrap), **settings)
@@ -183,26 +183,26 @@ def test_old_versions(arena: Callable[[str], Arena], case: str, told: Told) -> N
         found = library.consume(topic, sent.total(), group=topic)
         assert Counter(found) == Counter(record for _, record in sent.elements())
 
-    study = studied(relay.take(name), f"{case} on 3.9.1", told)
+    study = studied(relay.take(name), f"{case} on {BEFORE}", told)
     assert study.sent(topic) == sent
     assert study.magics == [magic]
 
 
 def test_trap_09_authentication_with_bare_tokens(arena: Callable[[str], Arena], told: Told) -> None:
     """After SaslHandshake 0, as of 0.10, there are frames that are no requests and no responses."""
-    relay = arena("3.9.1").sasl
+    relay = arena(BEFORE).sasl
     library = KafkaPython(Endpoint(relay.bootstrap, "PLAIN", *ADMIN), api_version=(0, 10, 0))
     KafkaPython(Endpoint(relay.bootstrap, "PLAIN", *ADMIN)).create_topic("bare", 1)
     sent = produce(library, "bare", acks=["1"], headers=False)
 
-    study = studied(relay.take("kafka-python"), "kafka-python as of 0.10 on 3.9.1 with PLAIN", told)
+    study = studied(relay.take("kafka-python"), f"kafka-python as of 0.10 on {BEFORE} with PLAIN", told)
     assert study.sent("bare") == sent
     assert 0 in study.versions["SaslHandshake"]
     tokens = {event.data for event in study.events if isinstance(event, SaslToken)}
     assert tokens == {"\0".join(("admin", *ADMIN)).encode(), b""}
 
 
-@pytest.mark.parametrize("release", RELEASES)
+@pytest.mark.parametrize("release", BROKERS)
 def test_what_a_broker_says_to_itself(arena: Callable[[str], Arena], release: str, told: Told) -> None:
     """It writes the markers of transactions over the network. These connections are still open.
 

@@ -13,26 +13,27 @@ from tests.e2e.brokers import ALL, each_of
 from tests.e2e.tally import Tally
 from tests.e2e.walk import Walk
 from tests.real_kafka.broker import Broker
+from tests.real_kafka.releases import BEFORE, NEWEST, STRICT
 
 broker = each_of(*ALL)
 
 GROUP = {"OffsetCommit", "GroupMetadata", "ConsumerGroupMetadata", "ConsumerGroupMemberMetadata"}
 TRANSACTION = {"TransactionLog"}
 METADATA = {"TopicRecord", "PartitionRecord", "ConfigRecord", "FeatureLevelRecord", "RegisterBrokerRecord"}
+OLDER = {
+    "__consumer_offsets": GROUP | {"commit", "abort"},
+    "__transaction_state": TRANSACTION,
+    "__cluster_metadata": METADATA | {"leader_change"},
+}
 EXPECTED = {
-    "4.1.1": {
+    BEFORE: OLDER,
+    STRICT: OLDER,
+    NEWEST: {
+        **OLDER,
         "__consumer_offsets": GROUP | {"ShareGroupMetadata", "ConsumerGroupRegularExpression", "commit", "abort"},
-        "__transaction_state": TRANSACTION,
         "__share_group_state": {"ShareSnapshot", "ShareUpdate"},
-        "__cluster_metadata": METADATA | {"leader_change"},
-    },
-    "3.9.1": {
-        "__consumer_offsets": GROUP | {"commit", "abort"},
-        "__transaction_state": TRANSACTION,
-        "__cluster_metadata": METADATA | {"leader_change"},
     },
 }
-EXPECTED["4.1.1 unstable"] = EXPECTED["4.1.1"]
 """Some of the record types that must be among those of each topic."""
 
 
@@ -84,10 +85,15 @@ def test_snapshots_of_the_metadata_are_decoded(broker: Broker, tally: Tally) -> 
 
 
 def test_bootstrap_checkpoints_are_decoded(broker: Broker) -> None:
-    rows = list(internal_records(PROTOCOL, broker.log_dir / "bootstrap.checkpoint", topic="__cluster_metadata"))
-    assert rows
-    for row in rows:
-        check(row)
+    """In a file of their own, and in newer releases as the first snapshot of the metadata."""
+    first = broker.log_dir / "__cluster_metadata-0" / f"{0:020}-{0:010}.checkpoint"
+    found = [path for path in (broker.log_dir / "bootstrap.checkpoint", first) if path.exists()]
+    assert found
+    for path in found:
+        rows = list(internal_records(PROTOCOL, path, topic="__cluster_metadata"))
+        assert rows
+        for row in rows:
+            check(row)
 
 
 def test_segments_have_what_clients_produced(walk: Walk, broker: Broker) -> None:

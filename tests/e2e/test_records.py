@@ -19,9 +19,9 @@ each_codec = pytest.mark.parametrize("codec", list(Codec), ids=lambda codec: cod
 
 
 @pytest.fixture
-def old_walk(kafka39: Broker, tally: Tally) -> Walk:
-    """Kafka 3.9.1 converts between batches and message sets."""
-    return Walk(kafka39, Client(kafka39.address, kafka39.name, tally))
+def old_walk(kafka_before: Broker, tally: Tally) -> Walk:
+    """Kafka 3.9 converts between batches and message sets."""
+    return Walk(kafka_before, Client(kafka_before.address, kafka_before.name, tally))
 
 
 def many_records() -> list[Record]:

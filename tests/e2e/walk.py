@@ -9,15 +9,13 @@ from typing import Any
 from kwire.uuids import Uuid
 from kwire_kafka import PROTOCOL
 from kwire_kafka.errors import ErrorCode
+from kwire_kafka.releases import RELEASES
 from tests.e2e.client import Client
 from tests.e2e.messages import build, errors
 from tests.real_kafka.broker import Broker
 
 PATIENCE = 20.0
 """Seconds to repeat what may succeed later: topics spread, coordinators load, transactions complete."""
-
-NOT_ACCEPTED = {("4.1.1", 0): range(3)}
-"""Listed and yet refused: librdkafka wants to see Produce 0 [KAFKA-18659]."""
 
 SOFTWARE = {"client_software_name": "kwire", "client_software_version": "0.1"}
 GROUP, TRANSACTION, SHARE = 0, 1, 2
@@ -39,7 +37,8 @@ class Walk:
         self._versions = {18: [0]}
         listed = self.ask("ApiVersions", 0).api_keys
         for api in listed:
-            refused = NOT_ACCEPTED.get((broker.release, api.api_key), ())
+            known = RELEASES[broker.release].apis[api.api_key]
+            refused = {*known.advertised} - {*known.accepted}  # librdkafka wants to see Produce 0 [KAFKA-18659]
             self._versions[api.api_key] = [
                 version for version in range(api.min_version, api.max_version + 1) if version not in refused
             ]

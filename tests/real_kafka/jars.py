@@ -11,9 +11,9 @@ import sys
 import tempfile
 from pathlib import Path
 
+from tests.real_kafka.releases import BROKERS
 from tools.maven import MavenError, mvn, unpublished
 
-RELEASES = ("4.1.1", "3.9.1")
 JARS = Path(__file__).resolve().parents[2] / "build" / "jars"
 ARTIFACTS = ("kafka_2.13", "kafka-streams")
 """The broker brings clients, coordinators, metadata, raft, storage and server-common."""
@@ -87,5 +87,5 @@ def _copy(dependencies: str, target: Path) -> None:
 
 
 if __name__ == "__main__":
-    for wanted_release in sys.argv[1:] or RELEASES:
+    for wanted_release in sys.argv[1:] or BROKERS:
         print(fetch(wanted_release))

@@ -30,3 +30,4 @@ def voters(walk: Walk) -> None:
     listeners = [{"name": "CONTROLLER", "host": HOST, "port": 9}]
     walk.every("AddRaftVoter", **voter, listeners=listeners, timeout_ms=200, allow={ErrorCode.REQUEST_TIMED_OUT})
     walk.every("RemoveRaftVoter", **voter, allow={ErrorCode.VOTER_NOT_FOUND})
+    walk.every("UnregisterController", controller_id=9, allow={ErrorCode.CONTROLLER_ID_NOT_REGISTERED})

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kwire.uuids import Uuid
+from kwire_kafka.errors import ErrorCode
 from tests.e2e.apis.groups import join, offsets, reading
 from tests.e2e.walk import Fields, Walk
 
@@ -117,9 +118,23 @@ def streams_groups(walk: Walk) -> None:
         "user_endpoint": {"host": "host-1", "port": 60000},
         "client_tags": [{"key": "zone", "value": "a"}],
     }
+    walk.topic("app-store-changelog")
     for version in walk.versions("StreamsGroupHeartbeat"):
         group = f"streams-{version}"
-        walk.topic("app-store-changelog")
         answer = beat(walk, "Streams", version, group, wishes)
+        _described_topology(walk, {"group_id": group, "member_id": answer.member_id})
         walk.every("StreamsGroupDescribe", group_ids=[group], include_authorized_operations=True)
         walk.ask("StreamsGroupHeartbeat", version, group_id=group, member_id=answer.member_id, member_epoch=LEAVE)
+
+
+def _described_topology(walk: Walk, member: Fields) -> None:
+    """A broker keeps descriptions only with a plugin that stores them; without one it says so."""
+    node = {"name": "KSTREAM-SOURCE-0000000000", "node_type": 1, "source_topics": ["streamed"]}
+    parts = [{"subtopology_id": "0", "nodes": [node]}]
+    walk.every(
+        "StreamsGroupTopologyDescriptionUpdate",
+        **member,
+        topology_epoch=0,
+        topology_description={"subtopologies": parts, "global_stores": []},
+        allow={ErrorCode.UNSUPPORTED_VERSION},
+    )

@@ -19,15 +19,16 @@ def share_groups(walk: Walk) -> None:
     if not walk.has("ShareFetch"):
         return
     topic = walk.topic("shared")
-    for version in walk.versions("ShareFetch"):
-        group = f"shares-{version}"
-        answer = beat(walk, "Share", version, group, {"subscribed_topic_names": ["shared"]})
+    heartbeat = walk.versions("ShareGroupHeartbeat")[-1]
+    for turn in walk.turns("ShareFetch", "ShareAcknowledge"):
+        group = f"shares-{turn}"
+        answer = beat(walk, "Share", heartbeat, group, {"subscribed_topic_names": ["shared"]})
         member = {"group_id": group, "member_id": answer.member_id}
-        _share(walk, version, topic, member)
+        _share(walk, turn, topic, member)
         walk.every("ShareGroupDescribe", group_ids=[group], include_authorized_operations=True)
         asked = [{"group_id": group, "topics": [{"topic_name": "shared", "partitions": [0]}]}]
         walk.every("DescribeShareGroupOffsets", groups=asked)
-        walk.ask("ShareGroupHeartbeat", version, **member, member_epoch=LEAVE)
+        walk.ask("ShareGroupHeartbeat", heartbeat, **member, member_epoch=LEAVE)
         partitions = [{"partition_index": 0, "start_offset": 1}]
         walk.every(
             "AlterShareGroupOffsets", group_id=group, topics=[{"topic_name": "shared", "partitions": partitions}]
@@ -35,7 +36,7 @@ def share_groups(walk: Walk) -> None:
         walk.every("DeleteShareGroupOffsets", group_id=group, topics=[{"topic_name": "shared"}])
 
 
-def _share(walk: Walk, version: int, topic: Uuid, member: dict[str, str]) -> None:
+def _share(walk: Walk, turn: int, topic: Uuid, member: dict[str, str]) -> None:
     fetching = {**member, "max_wait_ms": 200, "min_bytes": 1, "max_bytes": 1 << 20, "max_records": 2, "batch_size": 2}
     epoch = 0
 
@@ -43,18 +44,18 @@ def _share(walk: Walk, version: int, topic: Uuid, member: dict[str, str]) -> Non
         """A group starts at the end of the log, when it first fetches: what is produced afterwards is for it."""
         nonlocal epoch
         topics = [] if epoch else [{"topic_id": topic, "partitions": [{"partition_index": 0}]}]
-        response = walk.ask("ShareFetch", version, **fetching, share_session_epoch=epoch, topics=topics)
+        response = walk.turn("ShareFetch", turn, **fetching, share_session_epoch=epoch, topics=topics)
         epoch += 1
         produce(walk, "shared", topic, encode_batch(some_records(2)), 2)
         return [part for response in response.responses for part in response.partitions if part.acquired_records]
 
     (partition,) = walk.wait("records to share", acquired)
     assert read(walk, partition.records)
-    walk.every("ShareAcknowledge", **member, share_session_epoch=epoch, topics=_accept(topic, partition))
+    walk.turn("ShareAcknowledge", turn, **member, share_session_epoch=epoch, topics=_accept(topic, partition))
     epoch += 1
     (partition,) = walk.wait("more records to share", acquired)
-    walk.ask("ShareFetch", version, **fetching, share_session_epoch=epoch, topics=_accept(topic, partition))
-    walk.ask("ShareFetch", version, **fetching, share_session_epoch=-1, topics=[])
+    walk.turn("ShareFetch", turn, **fetching, share_session_epoch=epoch, topics=_accept(topic, partition))
+    walk.turn("ShareFetch", turn, **fetching, share_session_epoch=-1, topics=[])
 
 
 def _accept(topic: Uuid, partition: Any) -> list[dict[str, Any]]:

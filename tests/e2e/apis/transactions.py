@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kwire.uuids import Uuid
 from kwire_kafka.errors import ErrorCode
 from tests.e2e.walk import TRANSACTION, Walk
 
@@ -14,11 +15,11 @@ def producer_ids(walk: Walk) -> None:
 
 def transactions(walk: Walk) -> None:
     """In each turn a transaction with a partition and with offsets of a group; every second one is committed."""
-    walk.topic("transacted")
+    topic_id = walk.topic("transacted")
     walk.every("FindCoordinator", key="transaction-0", key_type=TRANSACTION, coordinator_keys=["transaction-0"])
     apis = ("InitProducerId", "AddPartitionsToTxn", "AddOffsetsToTxn", "TxnOffsetCommit", "EndTxn")
     for turn in walk.turns(*apis):
-        _transaction(walk, turn)
+        _transaction(walk, turn, topic_id)
     walk.every("DescribeProducers", topics=[{"name": "transacted", "partition_indexes": [0]}])
     walk.every("DescribeTransactions", transactional_ids=["transaction-0"])
     walk.every(
@@ -26,7 +27,7 @@ def transactions(walk: Walk) -> None:
     )
 
 
-def _transaction(walk: Walk, turn: int) -> None:
+def _transaction(walk: Walk, turn: int, topic_id: Uuid) -> None:
     name = {"transactional_id": f"transaction-{turn}"}
     given = walk.turn("InitProducerId", turn, **name, transaction_timeout_ms=60000, producer_id=-1, producer_epoch=-1)
     producer = {**name, "producer_id": given.producer_id, "producer_epoch": given.producer_epoch}
@@ -45,8 +46,8 @@ def _transaction(walk: Walk, turn: int) -> None:
         turn,
         **producer,
         group_id="transacting",
-        generation_id=-1,
-        topics=[{"name": "transacted", "partitions": partitions}],
+        generation_id_or_member_epoch=-1,
+        topics=[{"name": "transacted", "topic_id": topic_id, "partitions": partitions}],
     )
     walk.turn("EndTxn", turn, **producer, committed=bool(turn % 2))
 

@@ -1,0 +1,15 @@
+"""The releases whose brokers `make e2e` and `make e2e-traffic` start, of those that kwire knows."""
+
+from __future__ import annotations
+
+from kwire_kafka.releases import RELEASES
+
+BEFORE = RELEASES["3.9"].name
+"""The newest of the last line that accepts what 4.0 removed: every client of the tests is at home here."""
+
+STRICT = "4.0.0"
+"""It refuses JoinGroup 0 and 1, which its successors accept again [KAFKA-19444]."""
+
+NEWEST = RELEASES.newest.name
+
+BROKERS = (BEFORE, STRICT, NEWEST)
