@@ -75,6 +75,12 @@ class Jvm:
         rows = (line.split(" ") for line in self._ask("errors"))
         return [(int(code), name, retriable == "true") for code, name, retriable in rows]
 
+    def numbers(self, module: str, name: str) -> dict[int, str]:
+        """The constants of an enum of a module, such as ``clients``, by their numbers."""
+        packages = _packages(fetch(self.release) / f"kafka-{module}-{self.release}.jar").get(name, set())
+        rows = (line.split(" ") for line in self._ask("numbers", f"{_only(packages, name)}.{name}"))
+        return {int(number): constant for number, constant in rows}
+
     def make(self, name: str, version: int, shape: str, seed: int) -> Written:
         """An instance that Java makes: ``shape`` is default, full, null, tags or random."""
         data, json = self._ask("make", name, version, shape, seed)
@@ -147,11 +153,14 @@ def import_of(packages: Mapping[str, set[str]], statement: re.Match[str]) -> str
     """The import of a class from where the release has it: Kafka moves its classes between packages."""
     package, name = statement.groups()
     there = packages.get(name, set())
-    if package not in there:
-        if len(there) != 1:
-            raise ValueError(f"{name} is no longer in {package}, but in {', '.join(sorted(there)) or 'no package'}")
-        (package,) = there
-    return f"import {package}.{name};"
+    return f"import {package if package in there else _only(there, name)}.{name};"
+
+
+def _only(packages: set[str], name: str) -> str:
+    if len(packages) != 1:
+        raise ValueError(f"{name} is in {', '.join(sorted(packages)) or 'no package'}: look where the release has it")
+    (package,) = packages
+    return package
 
 
 def _tool(name: str) -> str:

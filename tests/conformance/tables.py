@@ -1,7 +1,13 @@
-"""What is no bytes of its own: which header belongs to which version, and the error codes."""
+"""What is no bytes of its own: which header belongs to which version, error codes, record types, codecs."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from kwire.compression import Codec
+from kwire.logs.internal import FRAMED
+from kwire.message import Message
+from kwire.records.control import TYPES
 from kwire_kafka import PROTOCOL
 from kwire_kafka.errors import ErrorCode
 from kwirec.merge.history import release_key
@@ -16,10 +22,61 @@ FORMERLY = {
     51: ((3, 2), "CONCURRENT_TRANSACTIONS", False),
 }
 """The last line of releases in which an error had another name than today, or was not retriable; ours are today's."""
+RECORD_TYPES = {
+    "group": ((4, 1), "group-coordinator", "CoordinatorRecordType"),
+    "share": ((4, 1), "share-coordinator", "CoordinatorRecordType"),
+    "transaction": ((4, 1), "transaction-coordinator", "CoordinatorRecordType"),
+    "metadata": ((2, 8), "metadata", "MetadataRecordType"),
+    "remote_storage": ((3, 0), "storage", "MetadataRecordType"),
+}
+"""The class with the record types of each log: the first line of releases that has it, its module and name."""
+JAVA = {"voters": "KRAFT_VOTERS"}
+"""The control records that Java calls otherwise."""
+PREVIEW_UNTIL = (2, 8)
+PREVIEW = {2: "QUORUM_REASSIGNMENT", 3: "LEADER_CHANGE"}
+"""What control records were in the preview of KRaft; logs of such clusters could not be taken along to 3.0."""
+UNKNOWN = -1
+"""The number of a constant that stands for all others."""
 
 
 def check(jvm: Jvm, tally: Tally) -> None:
-    """Compare both tables of a release with ours, which may have more."""
+    """Compare the tables of a release with ours, which may have more."""
+    line = release_key(jvm.release)[:2]
+    _headers_and_errors(jvm, tally)
+    controls = {number: JAVA.get(name, name.upper()) for number, (name, _) in enumerate(TYPES)}
+    previews = PREVIEW if line <= PREVIEW_UNTIL else {}
+    _numbers(jvm.numbers("clients", "ControlRecordType"), controls | previews, "control record types", tally)
+    codecs = {codec.value: codec.name for codec in Codec}
+    _numbers(jvm.numbers("clients", "CompressionType"), codecs, "codecs", tally)
+    for log, (since, module, name) in RECORD_TYPES.items():
+        if line >= since:
+            theirs = {number: _present(one, log) for number, one in jvm.numbers(module, name).items()}
+            ours = {number: _name(*PROTOCOL.record(log, number)) for number in PROTOCOL.record_types(log)}
+            _numbers(theirs, ours, f"record types of the log {log}", tally)
+
+
+def _present(constant: str, log: str) -> str:
+    """The name that the message of a constant of Java has today: ``OFFSET_COMMIT`` is ``OffsetCommitKey``."""
+    name = "".join(word.capitalize() for word in constant.split("_"))
+    found = PROTOCOL.get(name if log in FRAMED else f"{name}Key")
+    return constant if found is None else found.__name__
+
+
+def _name(key: type[Message] | None, value: type[Message] | None) -> str:
+    message = key or value
+    assert message is not None
+    return message.__name__
+
+
+def _numbers(java: Mapping[int, str], ours: Mapping[int, str], what: str, tally: Tally) -> None:
+    for number, name in java.items():
+        if ours.get(number) == name:
+            tally.same(what)
+        elif number != UNKNOWN:
+            tally.differ(what, number, f"{ours.get(number, 'nothing')} is {name} in Java")
+
+
+def _headers_and_errors(jvm: Jvm, tally: Tally) -> None:
     for key, version, request, response in jvm.headers():
         ours = PROTOCOL.request(key).header_version(version), PROTOCOL.response(key).header_version(version)
         if ours == (request, response):

@@ -2,10 +2,13 @@ import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
+import java.lang.reflect.Field;
 import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.HexFormat;
+import java.util.Set;
 import java.util.StringJoiner;
 
 import org.apache.kafka.common.errors.RetriableException;
@@ -23,6 +26,7 @@ import org.apache.kafka.common.protocol.types.Schema;
  * list                              → ok (NAME LOWEST HIGHEST)*
  * headers                           → ok (KEY VERSION REQUEST-HEADER RESPONSE-HEADER)*
  * errors                            → ok (CODE NAME RETRIABLE)*
+ * numbers CLASS                     → ok (NUMBER NAME)*    of an enum, from its methods or fields id and type
  * make NAME VERSION SHAPE SEED      → ok BYTES JSON        an instance made here and written
  * read NAME VERSION BYTES [WRITE]   → ok BYTES JSON REST   read, then written (in version WRITE); REST bytes left over
  * kinds                             → ok KIND*             of record batches that the release knows
@@ -32,6 +36,7 @@ import org.apache.kafka.common.protocol.types.Schema;
  */
 public final class Conformance {
     private static final HexFormat HEX = HexFormat.of();
+    private static final Set<String> NUMBERS = Set.of("id", "type");
 
     public static void main(String[] arguments) throws IOException {
         PrintStream out = new PrintStream(System.out, false, StandardCharsets.UTF_8);
@@ -49,6 +54,7 @@ public final class Conformance {
                 case "list" -> list();
                 case "headers" -> headers();
                 case "errors" -> errors();
+                case "numbers" -> numbers(Class.forName(words[1]));
                 case "make" -> make(words[1], Short.parseShort(words[2]), words[3], Long.parseLong(words[4]));
                 case "read" -> read(words);
                 case "kinds" -> ok(Batches.kinds().toArray(String[]::new));
@@ -96,6 +102,31 @@ public final class Conformance {
             out.add(error.code() + " " + error.name() + " " + (error.exception() instanceof RetriableException));
         }
         return out.toString();
+    }
+
+    private static String numbers(Class<?> type) throws ReflectiveOperationException {
+        StringJoiner out = new StringJoiner("\t");
+        out.add("ok");
+        for (Object constant : type.getEnumConstants()) {
+            out.add(number(constant) + " " + ((Enum<?>) constant).name());
+        }
+        return out.toString();
+    }
+
+    private static Object number(Object constant) throws ReflectiveOperationException {
+        Class<?> type = ((Enum<?>) constant).getDeclaringClass();
+        for (Method method : type.getMethods()) {
+            if (method.getParameterCount() == 0 && NUMBERS.contains(method.getName())) {
+                return method.invoke(constant);
+            }
+        }
+        for (Field field : type.getDeclaredFields()) {
+            if (NUMBERS.contains(field.getName())) {
+                field.setAccessible(true);
+                return field.get(constant);
+            }
+        }
+        throw new NoSuchFieldException(type + " has none of " + NUMBERS);
     }
 
     private static String make(String name, short version, String shape, long seed) {

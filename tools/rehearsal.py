@@ -1,0 +1,200 @@
+"""Rehearses the next update: ``make rehearsal`` gives up the newest release in a clone, and takes it in again.
+
+The clone of ``HEAD`` is in ``build/rehearsal``. There :func:`remove` leaves what was checked in before that release,
+``make update`` takes the release in, and :func:`describe` does what is left to a person: descriptions, reasons and
+folders, as they are checked in. Then every file has to be that of ``HEAD``. Takes Maven and a JDK. Exit codes: 0; 1
+if a file differs, which is shown; 2 if a command failed or changes are not committed.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence, Set
+from dataclasses import replace
+from pathlib import Path
+
+from kwirec.diagnostics.diagnostic import Report
+from kwirec.driver import load
+from kwirec.ir.schema import Message
+from kwirec.merge import merge
+from kwirec.merge.draft import MessageDraft, draft_of
+from kwirec.merge.history import History, history_files, read_history
+from kwirec.merge.writer import definition_text
+from tools import error_codes, facts
+from tools.error_codes import ErrorCode
+from tools.maven import MavenError, bring
+from tools.update import ROOT, UNION
+
+CLONE = ROOT / "build" / "rehearsal"
+ARCHIVE = facts.ARCHIVE.relative_to(ROOT)
+VECTORS = Path("tests", "data", "conformance")
+COMMIT = ("git", "-c", "user.name=rehearsal", "-c", "user.email=rehearsal@localhost", "commit", "--quiet", "--all")
+
+
+def main() -> int:
+    release, before = newest_two(UNION)
+    try:
+        if _output(ROOT, "git", "status", "--porcelain", "--untracked-files=no"):
+            print("commit first: the rehearsal takes a clone of HEAD", file=sys.stderr)
+            return 2
+        there, then = (error_codes.error_codes(jars) for jars in bring([release, before]))
+        shutil.rmtree(CLONE, ignore_errors=True)
+        _run(ROOT, "git", "clone", "--quiet", str(ROOT), str(CLONE))
+        remove(CLONE, release, there, then)
+        _run(CLONE, "make", "generate", "docs")
+        _run(CLONE, *COMMIT, "--message", f"Give up {release}")
+        _run(CLONE, "make", "update", f"RELEASE={release}")
+        describe(CLONE / UNION.relative_to(ROOT), UNION)
+        _run(CLONE, "make", "generate")
+        _run(CLONE, "git", "add", "--all")
+        differs = _output(CLONE, "git", "diff", "--cached", "--stat", "HEAD~1")
+    except (MavenError, subprocess.CalledProcessError) as problem:
+        print(problem, file=sys.stderr)
+        return 2
+    print(differs or f"{release} was given up and taken in again: every file is as it was")
+    return 1 if differs else 0
+
+
+def newest_two(union: Path) -> tuple[str, str]:
+    """The newest release that was merged, and the one before it."""
+    before, newest = read_history(union).merged[-2:]
+    return newest, before
+
+
+def remove(root: Path, release: str, there: Sequence[ErrorCode], then: Sequence[ErrorCode]) -> None:
+    """Take the newest release out of the tree ``root``: definitions, history, error codes, facts and vectors.
+
+    ``there`` are the error codes of the release's own class, ``then`` those of the release before it.
+    """
+    union, archive = root / UNION.relative_to(ROOT), root / ARCHIVE
+    bundles = facts.stored(archive)
+    _, before = newest_two(union)
+    remove_definitions(union, bundles[before])
+    facts.store({name: text for name, text in bundles.items() if name != release}, archive)
+    errors, new = union / "errors.json", {one.code for one in there} - {one.code for one in then}
+    known = [one for one in error_codes.read(errors) if one.code not in new]
+    error_codes.write(errors, error_codes.updated(known, list(then)))
+    (root / VECTORS / f"{release}.zip").unlink(missing_ok=True)
+
+
+def remove_definitions(union: Path, bundle: str) -> None:
+    """Take the newest release out of a union. ``bundle`` has the definitions of the release before it.
+
+    What only the newest release has goes, and so do versions to which it gave other bytes. Then the release before is
+    merged once more, as the newest: names, defaults and everything else that follows the newest release are its own
+    again.
+    """
+    release, before = newest_two(union)
+    messages = _messages(union)
+    history = read_history(union)
+    history.forget(release)
+    other = {(entry.message, entry.version) for entry in history.exceptions if before in entry.releases}
+    for message in messages:
+        path = Path(message.decl.span.source.name)
+        if (left := _without(message, history, release, other)) is None:
+            path.unlink()
+        else:
+            path.write_text(definition_text(left))
+    history.exceptions = [entry for entry in history.exceptions if (entry.message, entry.version) not in other]
+    known = history.releases[before]
+    history.forget(before)  # its evidence may have names that only the newest release gave
+    history.releases[before] = known
+    _write_history(union, history)
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder, f"{before}.jsonl")
+        source.write_text(bundle)
+        outcome = merge(union, before, [source], Report())
+    if outcome.failed:
+        reasons = [*outcome.conflicts, *map(str, outcome.proof.mismatches if outcome.proof else ())]
+        raise ValueError("\n".join([f"{before} does not fit what is left without {release}", *reasons]))
+    _drop_names(union, {alias for message in messages for alias in _aliases(draft_of(message))})
+
+
+def _without(message: Message, history: History, release: str, other: Set[tuple[str, int]]) -> MessageDraft | None:
+    """The draft of a message as the releases of ``history`` have it, to which ``release`` does not belong.
+
+    It lacks the versions ``other`` of messages. ``None`` if no version is left.
+    """
+    versions = frozenset(v for v in history.layouts.get(message.name, {}) if (message.name, v) not in other)
+    if not versions:
+        return None
+    draft = draft_of(message).limited_to(versions)
+    for struct in draft.structs.values():
+        struct.fields = [field for field in struct.fields if field.since != release]
+    draft.drop_unused_structs()
+    return draft
+
+
+def _aliases(draft: MessageDraft) -> set[str]:
+    fields = (field for struct in draft.structs.values() for field in struct.fields)
+    return {*draft.aliases, *(alias for field in fields for alias in field.aliases)}
+
+
+def _drop_names(union: Path, known: set[str]) -> None:
+    """Drop the aliases that are not ``known``: the names of the newest release are no former names any more."""
+    for message in _messages(union):
+        draft = draft_of(message)
+        if _aliases(draft) <= known:
+            continue
+        for struct in draft.structs.values():
+            struct.fields = [
+                replace(field, aliases=tuple(name for name in field.aliases if name in known))
+                for field in struct.fields
+            ]
+        left = replace(draft, aliases=tuple(name for name in draft.aliases if name in known))
+        Path(message.decl.span.source.name).write_text(definition_text(left))
+
+
+def describe(union: Path, checked_in: Path) -> None:
+    """Do in ``union`` what ``make update`` leaves to a person, as it is done in ``checked_in``."""
+    described = {message.name: message for message in _messages(checked_in)}
+    for message in _messages(union):
+        path = Path(message.decl.span.source.name)
+        if (model := described.get(message.name)) is None:
+            continue
+        place = union / Path(model.decl.span.source.name).relative_to(checked_in)
+        text = definition_text(_described(draft_of(message), draft_of(model)))
+        path.unlink()
+        place.write_text(text)
+    about = {one.code: one.about for one in error_codes.read(checked_in / "errors.json")}
+    errors = [replace(one, about=about.get(one.code, "")) for one in error_codes.read(union / "errors.json")]
+    error_codes.write(union / "errors.json", errors)
+    history, reasons = read_history(union), read_history(checked_in)
+    for entry in history.exceptions:
+        if (same := reasons.excepted(entry.message, entry.version, entry.releases[0])) is not None:
+            entry.reason = same.reason
+    _write_history(union, history)
+
+
+def _described(draft: MessageDraft, model: MessageDraft) -> MessageDraft:
+    """``draft`` with the texts that ``model`` has at the same places."""
+    for name, struct in draft.structs.items():
+        if name in model.structs:
+            struct.doc = model.structs[name].doc
+            docs = {field.name: field.doc for field in model.structs[name].fields}
+            struct.fields = [replace(field, doc=docs.get(field.name, "")) for field in struct.fields]
+    return replace(draft, doc=model.doc, comment=model.comment)
+
+
+def _write_history(union: Path, history: History) -> None:
+    for name, text in history_files(history).items():
+        (union / name).write_text(text)
+
+
+def _messages(union: Path) -> Sequence[Message]:
+    return load([union], Report()).schema.messages
+
+
+def _run(folder: Path, *command: str) -> None:
+    subprocess.run(command, cwd=folder, check=True)
+
+
+def _output(folder: Path, *command: str) -> str:
+    return subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True).stdout
+
+
+if __name__ == "__main__":
+    sys.exit(main())
