@@ -41,9 +41,10 @@ snapshots: $(READY)  ## rewrite the snapshots of the tests and tests/generated: 
 	$(BIN)/kwirec generate --quiet $(CLOCKWORK)
 	$(PYTEST) --snapshot-update $(TESTS)
 
-docs: $(READY)  ## rewrite the page of every diagnostic code, and the list of public names
+docs: $(READY)  ## rewrite the page of every diagnostic code, the list of public names, and the newest release in pages
 	$(BIN)/kwirec rule-pages docs/rules
 	$(BIN)/python -m tests.api_reference docs/api.md
+	$(BIN)/python -m tools.pages
 
 diff: $(READY)  ## what the working tree changes of the protocol since BASE=main; FORMAT=markdown, LEVEL=policy
 # Compared with where the branch left BASE: later commits of BASE are not changes of the working tree.
@@ -54,9 +55,6 @@ diff: $(READY)  ## what the working tree changes of the protocol since BASE=main
 
 update: $(READY)  ## take in a Kafka release: RELEASE=4.5.0, or all that are missing; needs a JDK and mvn
 	$(BIN)/python -m tools.update $(RELEASE)
-	$(BIN)/kwirec generate --quiet $(KAFKA)
-	$(BIN)/python -m tests.conformance $(addprefix --release ,$(RELEASE))
-	@sed -n '/^# Draft/q; p' build/update.md
 
 update-check: $(READY)  ## name the releases that Maven has and the definitions lack, and fail if there are any
 	@$(BIN)/python -m tools.update --check
@@ -101,6 +99,9 @@ conformance-all: $(READY)  ## the same for the newest release of every line sinc
 
 conformance-vectors: $(READY)  ## the same as conformance, and rewrite tests/data/conformance
 	$(BIN)/python -m tests.conformance --update-vectors
+
+rehearsal: $(READY)  ## give up the newest release in a clone, take it in with make update, and compare
+	$(BIN)/python -m tools.rehearsal
 
 e2e: $(PEERS)/.ready  ## talk to brokers of Kafka 3.9, 4.0 and the newest release: needs java and mvn
 	KWIRE_E2E=1 $(PEERS)/bin/python -m pytest -n 0 --timeout 0 tests/e2e

@@ -14,6 +14,7 @@ from kwire import DecodeError
 from kwire_kafka.api.fetch import FetchableTopicResponse, FetchResponse, PartitionData
 from kwire_kafka.releases import RELEASES
 from kwirec.frontend.syntax import ATTRIBUTES
+from tools.pages import naming, pages
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -111,6 +112,19 @@ def test_the_typo_in_the_readme_is_answered_like_that(tmp_path: Path) -> None:
 def test_the_notation_page_has_every_attribute() -> None:
     names = {name for names in ATTRIBUTES.values() for name in names}
     assert not [name for name in names if f"`{name}`" not in page("definitions.md")]
+
+
+@pytest.mark.parametrize("path", pages(), ids=lambda path: path.name)
+def test_a_page_names_the_newest_release(path: Path) -> None:
+    """``make docs`` writes it."""
+    assert naming(RELEASES.newest.name, path.read_text()) == path.read_text()
+
+
+def test_the_newest_release_is_named_where_it_is_meant() -> None:
+    assert "from 0.8.0 to 9.1.0," in naming("9.1.0", README)
+    assert naming("9.1.0", 'since 4.0, `readiness(clients(seen), "4.1.1")`') == (
+        'since 4.0, `readiness(clients(seen), "9.1.0")`'
+    )
 
 
 def test_every_page_is_in_the_index() -> None:

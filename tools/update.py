@@ -1,9 +1,10 @@
 """Takes releases of Kafka in: ``make update RELEASE=4.5.0``; without RELEASE all that Maven has and the union lacks.
 
 Brings the jars, merges them (which writes nothing unless the proof holds), takes the error codes from the release's
-own class, stores its facts for the tests, and writes ``build/update.md``: what is left to do by hand, a draft for the
-changelog, and what changed. Takes Maven and a JDK. Exit codes: 0; 1 if a release was not merged or, with ``--check``,
-if some are missing; 2 if Maven or Java failed.
+own class, stores its facts for the tests, generates, compares with Kafka's own classes and stores what those of the
+newest releases say. ``build/update.md`` is the report: what is left to do by hand, a draft for the changelog, and
+what changed. Takes Maven and a JDK. Exit codes: 0; 1 if a release was not merged, if Kafka's classes differ, or
+with ``--check`` if some are missing; 2 if Maven or Java failed.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from kwirec.diff.changes import Change, MessageAdded, VersionAdded
 from kwirec.diff.report import render_diff
 from kwirec.diff.sides import read_sides
 from kwirec.driver import load
+from kwirec.markdown import prose
 from kwirec.merge import MergeOutcome, merge
 from kwirec.merge.history import read_history, release_key
 from tools import error_codes, facts
@@ -32,6 +34,9 @@ ROOT = Path(__file__).resolve().parents[1]
 UNION = ROOT / "message_defs" / "kafka"
 ERRORS = UNION / "errors.json"
 REPORT = ROOT / "build" / "update.md"
+DIFFERENCES = ROOT / "build" / "conformance" / "differences.txt"
+SHOWN, WIDTH = 20, 600
+"""How many differences from Kafka's classes the report has, and how much of each."""
 SHARED = ("apis", "coordinators", "data")
 """Folders of which every file has a place in a folder within or beside them."""
 
@@ -56,19 +61,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         wanted = sorted(options.release, key=release_key) or missing(releases())
-        if options.check:
+        if options.check or not wanted:
             print("\n".join(wanted) or "no release is missing")
             return 1 if wanted else 0
         done = []
         for jars in bring(wanted):
             done.append(take_in(jars))
             print(f"{jars.release} is merged, and proved", flush=True)
+        subprocess.run(["make", "--silent", "generate", "docs"], cwd=ROOT, check=True)
+        differences = compared_with_java(wanted)
     except (MavenError, NotMergedError, subprocess.CalledProcessError) as problem:
         print(printable(str(problem)), file=sys.stderr)
         return 1 if isinstance(problem, NotMergedError) else 2
-    REPORT.write_text("".join(f"{line}\n" for line in report(done)))
-    print(f"what is left to do, and what changed: {REPORT.relative_to(ROOT)}")
-    return 0
+    left = [*left_to_do(done), *differences]
+    REPORT.write_text("".join(f"{line}\n" for line in report(done, left)))
+    print("\nLeft to do:", *map(printable, left or ["nothing"]), sep="\n  ")
+    print(f"what changed, and a draft for the changelog: {REPORT.relative_to(ROOT)}")
+    return 1 if differences else 0
 
 
 def missing(there: Sequence[str]) -> list[str]:
@@ -94,9 +103,21 @@ def take_in(jars: Jars) -> Update:
     return Update(jars, outcome, tuple(one for one in found if one.code not in numbers))
 
 
-def report(done: Sequence[Update]) -> Iterator[str]:
-    """The lines of the report on an update, as Markdown."""
-    yield from ("# Left to do", "", *(f"- {line}" for line in _left_to_do(done)), "", "# Draft for the changelog", "")
+def compared_with_java(releases: Sequence[str]) -> list[str]:
+    """Compare the releases with Kafka's classes, write the vectors of the newest, and return what differs."""
+    DIFFERENCES.unlink(missing_ok=True)
+    command = [sys.executable, "-m", "tests.conformance", "--update-vectors"]
+    ran = subprocess.run([*command, *(f"--release={one}" for one in releases)], cwd=ROOT, check=False)
+    if ran.returncode and not DIFFERENCES.exists():
+        return ["Kafka's classes could not be compared: see what `make conformance` says"]
+    lines = DIFFERENCES.read_text().splitlines()
+    more = [f"and {len(lines) - SHOWN} more, see {DIFFERENCES.relative_to(ROOT)}"] if len(lines) > SHOWN else []
+    return [*(f"Kafka's classes differ: {line[:WIDTH]}" for line in lines[:SHOWN]), *more]
+
+
+def report(done: Sequence[Update], left: Sequence[str]) -> Iterator[str]:
+    """The lines of the report on an update, as Markdown. ``left`` is what is left to do."""
+    yield from ("# Left to do", "", *(f"- {prose(line)}" for line in left), "", "# Draft for the changelog", "")
     compared = [(update, *_compared(update.jars.release)) for update in done]
     for update, changes, _ in compared:
         news = "; ".join(_news(changes, update.new_errors))
@@ -132,22 +153,22 @@ def _news(changes: Sequence[Change], errors: Sequence[ErrorCode]) -> Iterator[st
         yield "new error codes " + ", ".join(f"{one.code} ({one.name})" for one in errors)
 
 
-def _left_to_do(done: Sequence[Update]) -> Iterator[str]:
+def left_to_do(done: Sequence[Update]) -> Iterator[str]:
     """What no tool can write, or decide."""
     findings = Report()
     load([UNION], findings)
     for found in findings.diagnostics:
         path = Path(found.primary.span.source.name)
-        yield f"{found.code.number} in {path.relative_to(ROOT)}: {found.message}"
+        yield f"{found.code.number} in `{path.relative_to(ROOT)}`: {found.message}"
     for one in error_codes.read(ERRORS):
         if not one.about:
-            yield f"errors.json: error {one.code} ({one.name}) has no description"
+            yield f"`errors.json`: error {one.code} (`{one.name}`) has no description"
     for entry in read_history(UNION).exceptions:
         if not entry.reason:
             releases = ", ".join(entry.releases)
-            yield f"exceptions.json: say why {entry.message} {entry.version} has other bytes in {releases}"
+            yield f"`exceptions.json`: say why {entry.message} {entry.version} has other bytes in {releases}"
     for path in sorted(path for folder in SHARED for path in (UNION / folder).glob("*.json")):
-        yield f"{path.relative_to(ROOT)}: move it to the folder where a reader would look for it"
+        yield f"`{path.relative_to(ROOT)}`: move it to the folder where a reader would look for it"
     for update in done:
         for note in update.outcome.notes:
             yield f"{update.jars.release}: {note}"

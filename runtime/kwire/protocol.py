@@ -166,7 +166,7 @@ class MessageRegistry(MessageMapping["type[Message]"]):
         return self[self._responses[api_key]]
 
     def unknown(self, api_key: int, version: int) -> str:
-        """Why no class reads this version of an API: ``Fetch 30 is newer than Kafka 4.4.0, the newest release known
+        """Why no class reads this version of an API: ``Fetch 99 is newer than Kafka X.Y.Z, the newest release known
         here``, or the like for an unknown API and a version that no release had. Empty if a class reads it."""
         if api_key not in self._requests:
             return f"API key {api_key} is not in {self._newest() or 'this protocol'}"

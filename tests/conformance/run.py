@@ -24,12 +24,15 @@ SMALL = 1500
 
 @dataclass(frozen=True)
 class Effort:
-    """How much is compared: random instances of each message and version, batches of each kind, mutations."""
+    """How much is compared: random instances of each message and version, batches of each kind, mutations.
+
+    ``keep_vectors`` are the releases whose vectors are written.
+    """
 
     randoms: int
     batches: int
     mutations: int
-    keep_vectors: bool
+    keep_vectors: frozenset[str]
 
 
 @dataclass
@@ -48,7 +51,7 @@ class ReleaseReport:
 
 
 def run(release: str, effort: Effort) -> ReleaseReport:
-    """Compare everything. With ``keep_vectors`` the checked-in vectors are written anew."""
+    """Compare everything. The vectors of releases in ``keep_vectors`` are written anew."""
     with Jvm(release) as jvm:
         pairing = pair_up(release, in_jars(release), jvm.classes())
         pairs = pairing.pairs
@@ -60,7 +63,7 @@ def run(release: str, effort: Effort) -> ReleaseReport:
         batches = list(_few_batches(records.from_java(jvm, effort.batches, report.tally)))
         records.to_java(jvm, effort.batches, report.tally)
         report.only_java = broken_batches.check(jvm, effort.mutations, report.tally)
-    if effort.keep_vectors:
+    if release in effort.keep_vectors:
         vectors.write(release, kept, batches, broken)
     return report
 

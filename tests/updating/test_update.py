@@ -12,7 +12,7 @@ import pytest
 from tools import error_codes, facts, update
 from tools.error_codes import ErrorCode, updated
 from tools.maven import Jars
-from tools.update import NotMergedError, missing, report, take_in
+from tools.update import NotMergedError, compared_with_java, left_to_do, missing, report, take_in
 
 CLOCK = """\
 // Licensed to nobody.
@@ -71,12 +71,14 @@ def test_a_release_is_merged_with_its_errors_and_facts(root: Path) -> None:
 def test_the_report_says_what_is_left_to_do(root: Path) -> None:
     first = take_in(jars(root, "1.0.0"))
     assert first.new_errors == tuple(NEW)
-    text = "\n".join(report([take_in(jars(root, "1.1.0", valid="0-1"))]))
+    done = [take_in(jars(root, "1.1.0", valid="0-1"))]
+    text = "\n".join(report(done, [*left_to_do(done), "Kafka's classes differ: <b>_"]))
     for line in (
-        "- K207 in union/apis/ClockRequest.json: message `ClockRequest` has no description",
-        "- errors.json: error 2 (TOO_EARLY) has no description",
-        "- union/apis/ClockRequest.json: move it to the folder where a reader would look for it",
+        "- K207 in `union/apis/ClockRequest.json`: message `ClockRequest` has no description",
+        "- `errors.json`: error 2 (`TOO_EARLY`) has no description",
+        "- `union/apis/ClockRequest.json`: move it to the folder where a reader would look for it",
         "- 1.1.0: Maven has no kafka-streams; merge again when it does",
+        "- Kafka's classes differ: &#60;b&#62;&#95;",
         "- Kafka 1.1.0: new versions ClockRequest 1.",
     ):
         assert line in text.splitlines(), text
@@ -137,3 +139,34 @@ def test_what_java_says_about_errors_is_not_trusted(root: Path, monkeypatch: pyt
         else:
             with pytest.raises(ValueError, match="unexpected form"):
                 error_codes.error_codes(brought)
+
+
+CONFORMANCE = """\
+import sys
+from pathlib import Path
+print(*sys.argv[1:])
+if {found} is not None:
+    Path({path!r}).write_text("".join(f"{{line}}\\n" for line in {found}))
+sys.exit({code})
+"""
+
+
+@pytest.mark.parametrize(
+    ("found", "code", "told"),
+    [
+        ([], 0, []),
+        (["error codes, 7: A is B in Java"], 1, ["Kafka's classes differ: error codes, 7: A is B in Java"]),
+        (["x" * 1000] * 22, 1, [*[f"Kafka's classes differ: {'x' * 600}"] * 20, "and 2 more, see differences.txt"]),
+        (None, 2, ["Kafka's classes could not be compared: see what `make conformance` says"]),
+    ],
+)
+def test_what_differs_from_the_classes_of_a_release_is_left_to_do(
+    found: list[str] | None, code: int, told: list[str], root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = root / "differences.txt"
+    path.write_text("from an earlier run\n")
+    monkeypatch.setattr(update, "DIFFERENCES", path)
+    program = root / "tests" / "conformance" / "__main__.py"
+    program.parent.mkdir(parents=True)
+    program.write_text(CONFORMANCE.format(found=found, path=str(path), code=code))
+    assert compared_with_java(["9.1.0"]) == told

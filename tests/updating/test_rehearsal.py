@@ -1,0 +1,100 @@
+"""The newest release can be given up: what is left is what was there before, and merging it gives all of it back."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.merge.support import Union
+from tools import error_codes, facts
+from tools.error_codes import ErrorCode
+from tools.rehearsal import describe, remove, remove_definitions
+from tools.update import UNION
+
+
+def data(name: str, valid: str, *fields: dict[str, Any], **more: Any) -> dict[str, Any]:
+    versions = {"validVersions": valid, "flexibleVersions": "0+"}
+    return {"type": "data", "name": name, **versions, **more, "fields": list(fields)}
+
+
+def clock(valid: str, *fields: dict[str, Any]) -> dict[str, Any]:
+    return data("ClockRequest", valid, *fields, type="request", apiKey=1)
+
+
+def field(name: str, type: str = "int32", versions: str = "0+", **more: Any) -> dict[str, Any]:
+    return {"name": name, "type": type, "versions": versions, **more}
+
+
+LATE = field("Late", "string", taggedVersions="0+", tag=0)
+TIME, ZONE = field("Time"), field("Zone", versions="1+", default="1")
+DAY = '"name": "Day", "type": "int32", "versions": "2+", "about": "Of the month."'
+PREVIEW = data("Preview", "0")
+OLD = (clock("0-1", TIME, ZONE), PREVIEW)
+NEW = {
+    "a message": (*OLD, data("Alarm", "0", TIME)),
+    "a version": (clock("0-2", TIME, ZONE, field("Day", versions="2+")), PREVIEW),
+    "a name": (clock("0-1", field("Instant"), ZONE), PREVIEW),
+    "a default": (clock("0-1", TIME, field("Zone", versions="1+", default="2")), PREVIEW),
+    "a tag": (clock("0-1", TIME, ZONE, LATE), PREVIEW),
+    "other bytes": (OLD[0], data("Preview", "0", TIME)),
+    "a message less": OLD[:1],
+    "nothing": OLD,
+}
+
+
+@pytest.mark.parametrize("new", NEW.values(), ids=list(NEW))
+def test_giving_up_the_newest_release_leaves_what_was_there_before(new: tuple[Any, ...], tmp_path: Path) -> None:
+    union = Union(tmp_path)
+    union.merge("1.0.0", *OLD)
+    union.merge("1.1.0", *OLD)
+    before = union.files()
+    assert not union.merge("1.2.0", *new).failed
+    after = union.files()
+    remove_definitions(union.root, (union.sources / "1.1.0.jsonl").read_text())
+    assert union.files() == before
+    union.merge("1.2.0", *new)
+    assert union.files() == after
+
+
+def test_error_codes_facts_and_vectors_go_too(tmp_path: Path) -> None:
+    union = Union(tmp_path)
+    union.root = tmp_path / UNION.relative_to(UNION.parents[1])
+    union.root.mkdir(parents=True)
+    old, kept, new = ErrorCode(0, "NONE", False, "Fine."), ErrorCode(1, "LATE", True), ErrorCode(2, "EARLY", False)
+    union.merge("1.0.0", *OLD)
+    union.merge("1.1.0", *OLD)
+    error_codes.write(union.root / "errors.json", [old, kept, new])
+    archive = tmp_path / "tests" / "data" / "kafka_releases.zip"
+    vectors = tmp_path / "tests" / "data" / "conformance" / "1.1.0.zip"
+    vectors.parent.mkdir(parents=True)
+    vectors.touch()
+    definitions = (union.sources / "1.0.0.jsonl").read_text()
+    facts.store({"1.0.0": definitions, "1.1.0": definitions}, archive)
+    # An error that a release before the last two had stays, and so does its description.
+    remove(tmp_path, "1.1.0", [ErrorCode(1, "LATE", True), new], [ErrorCode(1, "LATE", False)])
+    assert error_codes.read(union.root / "errors.json") == [old, ErrorCode(1, "LATE", False)]
+    assert list(facts.stored(archive)) == ["1.0.0"]
+    assert not vectors.exists()
+
+
+def test_what_is_left_to_a_person_is_done_as_it_is_checked_in(tmp_path: Path) -> None:
+    union = Union(tmp_path)
+    for release in ("1.0.0", "1.1.0"):
+        union.merge(release, *OLD)
+    union.merge("1.2.0", NEW["a version"][0], NEW["a message"][-1], NEW["other bytes"][-1])
+    error_codes.write(union.root / "errors.json", [ErrorCode(1, "LATE", True, "Too late.")])
+    union.edit("ClockRequest", '"name": "Day", "type": "int32", "versions": "2+"', DAY)
+    union.edit("exceptions", '"reason": ""', '"reason": "A preview."')
+    (union.root / "clocks").mkdir()
+    (union.root / "data" / "Alarm.json").rename(union.root / "clocks" / "Alarm.json")
+    described = union.files()
+    shutil.copytree(union.root, tmp_path / "described")
+    remove_definitions(union.root, (union.sources / "1.1.0.jsonl").read_text())
+    union.merge("1.2.0", union.sources / "1.2.0.jsonl")
+    error_codes.write(union.root / "errors.json", [ErrorCode(1, "LATE", True)])
+    assert union.files() != described
+    describe(union.root, tmp_path / "described")
+    assert union.files() == described

@@ -1,0 +1,42 @@
+"""Names the newest release wherever the README and the pages mean it: ``make docs`` runs it, and so does an update.
+
+A page means the newest release at the end of ``from 0.8.0 to`` or ``from 2.2.0 to``, in ``newer than Kafka``, and as
+the target of ``readiness`` in its examples.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from kwirec.merge.history import read_history
+
+ROOT = Path(__file__).resolve().parents[1]
+NEWEST = re.compile(
+    r"(from (?:0\.8\.0|2\.2\.0) to |newer than Kafka |--target |submit_readiness\.py |readiness\([^\n]*, \")"
+    r"[0-9]+(?:\.[0-9]+){1,3}"
+)
+
+
+def pages() -> Iterator[Path]:
+    """The README and all pages of ``docs``."""
+    yield ROOT / "README.md"
+    yield from sorted((ROOT / "docs").glob("*.md"))
+
+
+def naming(newest: str, page: str) -> str:
+    """The text of a page in which the newest release is ``newest``."""
+    return NEWEST.sub(rf"\g<1>{newest}", page)
+
+
+def main() -> None:
+    newest = read_history(ROOT / "message_defs" / "kafka").names[-1]
+    for path in pages():
+        text = path.read_text()
+        if (fresh := naming(newest, text)) != text:
+            path.write_text(fresh)
+
+
+if __name__ == "__main__":
+    main()
