@@ -29,6 +29,7 @@ from tools.maven import MavenError, bring
 from tools.update import ROOT, UNION
 
 CLONE = ROOT / "build" / "rehearsal"
+DIFFERENCES = ROOT / "build" / "rehearsal.diff"
 ARCHIVE = facts.ARCHIVE.relative_to(ROOT)
 VECTORS = Path("tests", "data", "conformance")
 COMMIT = ("git", "-c", "user.name=rehearsal", "-c", "user.email=rehearsal@localhost", "commit", "--quiet", "--all")
@@ -50,12 +51,17 @@ def main() -> int:
         describe(CLONE / UNION.relative_to(ROOT), UNION)
         _run(CLONE, "make", "generate")
         _run(CLONE, "git", "add", "--all")
-        differs = _output(CLONE, "git", "diff", "--cached", "--stat", "HEAD~1")
+        differs = _output(CLONE, "git", "diff", "--cached", "HEAD~1")
     except (MavenError, subprocess.CalledProcessError) as problem:
         print(problem, file=sys.stderr)
         return 2
-    print(differs or f"{release} was given up and taken in again: every file is as it was")
-    return 1 if differs else 0
+    DIFFERENCES.write_text(differs)
+    if differs:
+        print(_output(CLONE, "git", "diff", "--cached", "--stat", "HEAD~1"))
+        print(f"{release} was given up and taken in again, and not every file is as it was: see {DIFFERENCES}")
+        return 1
+    print(f"{release} was given up and taken in again: every file is as it was")
+    return 0
 
 
 def newest_two(union: Path) -> tuple[str, str]:

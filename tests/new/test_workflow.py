@@ -17,9 +17,9 @@ REPORT = "## Protocol changes\n\n**Breaking**: 1 error.\n\n### Metadata (api key
 NOTHING = "## Protocol changes\n\n**Not breaking**: no findings.\n"
 
 
-def script(step: str) -> str:
+def script(step: str, workflow: str = WORKFLOW) -> str:
     """The shell script of a step."""
-    found = re.search(rf"- name: {step}\n(?:.*\n)*?( +)run: (?:\|\n((?:\1  .*\n|\n)+)|(.+\n))", WORKFLOW)
+    found = re.search(rf"- name: {step}\n(?:.*\n)*?( +)run: (?:\|\n((?:\1  .*\n|\n)+)|(.+\n))", workflow)
     assert found is not None
     return textwrap.dedent(found[2] or found[3])
 
@@ -41,6 +41,32 @@ def test_every_target_that_it_makes_exists(name: str) -> None:
 def test_it_sets_up_the_environment_of_the_makefile() -> None:
     assert "make .venv/.ready" in WORKFLOW
     assert re.search(r"^VENV := \.venv$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("code", "printed", "failed", "told"),
+    [
+        (0, "no release is missing", False, ""),
+        (1, "4.4.1\n4.5.0", False, "releases=4.4.1 4.5.0\n"),
+        (1, "4.4.1\n$(id)", True, ""),
+        (2, "", True, ""),
+    ],
+)
+def test_only_releases_are_taken_in(
+    code: int, printed: str, failed: bool, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make = tmp_path / "bin" / "make"
+    make.parent.mkdir()
+    make.write_text(
+        f"#!/bin/sh\ncat <<'END'\n{printed}\nEND\nexit {code}\n" if printed else f"#!/bin/sh\nexit {code}\n"
+    )
+    make.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{make.parent}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("GITHUB_OUTPUT", str(tmp_path / "output"))
+    look = script("Look for releases", (WORKFLOWS / "releases.yml").read_text())
+    command = ["bash", "-e", "-o", "pipefail", "-c", look]  # as GitHub runs it
+    assert bool(subprocess.run(command, cwd=tmp_path, check=False).returncode) is failed
+    assert ((tmp_path / "output").read_text() if (tmp_path / "output").exists() else "") == told
 
 
 GRANTED = {
