@@ -114,7 +114,7 @@ def test_the_notation_page_has_every_attribute() -> None:
     assert not [name for name in names if f"`{name}`" not in page("definitions.md")]
 
 
-@pytest.mark.parametrize("path", pages(), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", list(pages()), ids=lambda path: path.name)
 def test_a_page_names_the_newest_release(path: Path) -> None:
     """``make docs`` writes it."""
     assert naming(RELEASES.newest.name, path.read_text()) == path.read_text()
