@@ -6,9 +6,11 @@ import json
 import os
 import re
 import subprocess
+import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from tools.classes import packages, relocated
 from tools.maven import Jars
 
 PROGRAM = Path(__file__).with_name("ErrorCodes.java")
@@ -25,8 +27,16 @@ class ErrorCode:
 
 def error_codes(jars: Jars) -> list[ErrorCode]:
     """All of the release, by code. Runs ``java``, which must be a JDK of version 11 or newer, with the jars."""
-    path = os.pathsep.join(map(str, (jars.modules["clients"], jars.logging)))
-    done = subprocess.run(["java", "-cp", path, PROGRAM], capture_output=True, text=True, timeout=120, check=True)
+    clients = jars.modules["clients"]
+    path = os.pathsep.join(map(str, (clients, jars.logging)))
+    with tempfile.TemporaryDirectory() as folder:
+        program = Path(folder, PROGRAM.name)
+        program.write_text(relocated(PROGRAM.read_text(), packages(clients)))
+        done = subprocess.run(
+            ["java", "-cp", path, program], capture_output=True, text=True, timeout=120, check=False
+        )
+    if done.returncode:
+        raise ValueError(f"the error codes of {jars.release} cannot be read: {done.stderr}")
     found = []
     for line in done.stdout.splitlines():
         if (match := LINE.fullmatch(line)) is None:

@@ -49,7 +49,7 @@ def main() -> int:
         _run(CLONE, *COMMIT, "--message", f"Give up {release}")
         _run(CLONE, "make", "update", f"RELEASE={release}")
         describe(CLONE / UNION.relative_to(ROOT), UNION)
-        _run(CLONE, "make", "generate")
+        _run(CLONE, "make", "generate", "docs")
         _run(CLONE, "git", "add", "--all")
         differs = _output(CLONE, "git", "diff", "--cached", "HEAD~1")
     except (MavenError, subprocess.CalledProcessError) as problem:

@@ -26,6 +26,7 @@ from kwirec.driver import load
 from kwirec.markdown import prose
 from kwirec.merge import MergeOutcome, merge
 from kwirec.merge.history import read_history, release_key
+from kwirec.versions import RELEASE
 from tools import error_codes, facts
 from tools.error_codes import ErrorCode
 from tools.maven import Jars, MavenError, bring, releases
@@ -50,13 +51,13 @@ class Update:
     new_errors: tuple[ErrorCode, ...]
 
 
-class NotMergedError(Exception):
+class NotMergedError(ValueError):
     """A release contradicts the union; nothing of it was written."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tools.update", description=__doc__)
-    parser.add_argument("release", nargs="*", help="default: every release that is missing")
+    parser.add_argument("release", nargs="*", type=_release, help="default: every release that is missing")
     parser.add_argument("--check", action="store_true", help="only say which releases are missing")
     options = parser.parse_args(arguments)
     try:
@@ -70,14 +71,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(f"{jars.release} is merged, and proved", flush=True)
         subprocess.run(["make", "--silent", "generate", "docs"], cwd=ROOT, check=True)
         differences = compared_with_java(wanted)
-    except (MavenError, NotMergedError, subprocess.CalledProcessError) as problem:
+    except (MavenError, ValueError, subprocess.CalledProcessError) as problem:
         print(printable(str(problem)), file=sys.stderr)
-        return 1 if isinstance(problem, NotMergedError) else 2
+        return 1 if isinstance(problem, ValueError) else 2
     left = [*left_to_do(done), *differences]
     REPORT.write_text("".join(f"{line}\n" for line in report(done, left)))
     print("\nLeft to do:", *map(printable, left or ["nothing"]), sep="\n  ")
     print(f"what changed, and a draft for the changelog: {REPORT.relative_to(ROOT)}")
     return 1 if differences else 0
+
+
+def _release(text: str) -> str:
+    if not RELEASE.fullmatch(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a release such as 4.5.0")
+    return text
 
 
 def missing(there: Sequence[str]) -> list[str]:

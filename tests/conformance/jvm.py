@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 import subprocess
-import zipfile
-from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from types import TracebackType
 
 from tests.real_kafka.jars import classpath, fetch
+from tools.classes import packages, qualified, relocated
 
 SOURCES = Path(__file__).with_name("java")
 BUILD = Path(__file__).resolve().parents[2] / "build" / "conformance"
-IMPORT = re.compile(r"^import (org\.apache\.kafka\.[\w.]+)\.(\w+);$", re.MULTILINE)
 
 
 class Refused(Exception):
@@ -77,8 +73,8 @@ class Jvm:
 
     def numbers(self, module: str, name: str) -> dict[int, str]:
         """The constants of an enum of a module, such as ``clients``, by their numbers."""
-        packages = _packages(fetch(self.release) / f"kafka-{module}-{self.release}.jar").get(name, set())
-        rows = (line.split(" ") for line in self._ask("numbers", f"{_only(packages, name)}.{name}"))
+        found = packages(fetch(self.release) / f"kafka-{module}-{self.release}.jar")
+        rows = (line.split(" ") for line in self._ask("numbers", qualified(found, name)))
         return {int(number): constant for number, constant in rows}
 
     def make(self, name: str, version: int, shape: str, seed: int) -> Written:
@@ -129,38 +125,13 @@ def _compiled(release: str) -> Path:
     if not stamp.is_file() or stamp.read_text() != digest:
         shutil.rmtree(folder, ignore_errors=True)
         sources.mkdir(parents=True)
-        packages = _packages(fetch(release) / f"kafka-clients-{release}.jar")
+        found = packages(fetch(release) / f"kafka-clients-{release}.jar")
         for name, text in written.items():
-            (sources / name).write_text(IMPORT.sub(partial(import_of, packages), text))
+            (sources / name).write_text(relocated(text, found))
         options = ["-Xlint:all,-classfile,-processing", "-Werror", "-d", str(folder), "-cp", classpath(release)]
         subprocess.run([_tool("javac"), *options, *map(str, sorted(sources.iterdir()))], check=True)
         stamp.write_text(digest)
     return folder
-
-
-def _packages(jar: Path) -> dict[str, set[str]]:
-    """The packages that have a class of a name, for all classes of a jar."""
-    found: dict[str, set[str]] = {}
-    with zipfile.ZipFile(jar) as archive:
-        for name in archive.namelist():
-            package, _, file = name.rpartition("/")
-            if file.endswith(".class") and "$" not in file:
-                found.setdefault(file.removesuffix(".class"), set()).add(package.replace("/", "."))
-    return found
-
-
-def import_of(packages: Mapping[str, set[str]], statement: re.Match[str]) -> str:
-    """The import of a class from where the release has it: Kafka moves its classes between packages."""
-    package, name = statement.groups()
-    there = packages.get(name, set())
-    return f"import {package if package in there else _only(there, name)}.{name};"
-
-
-def _only(packages: set[str], name: str) -> str:
-    if len(packages) != 1:
-        raise ValueError(f"{name} is in {', '.join(sorted(packages)) or 'no package'}: look where the release has it")
-    (package,) = packages
-    return package
 
 
 def _tool(name: str) -> str:

@@ -10,7 +10,6 @@ import pytest
 from kwire_kafka import FetchRequest
 from kwirec.merge.history import release_key
 from tests.conformance.__main__ import newest
-from tests.conformance.jvm import IMPORT, import_of
 from tests.conformance.leniency import has_newer_tag, is_since
 from tests.conformance.messages import CONVERTED, OTHERWISE, judge
 from tests.conformance.pairs import Pair, defined, pair_up
@@ -24,19 +23,6 @@ def test_the_newest_of_every_line() -> None:
     assert lines[:4] == [(2, 5), (2, 6), (2, 7), (2, 8)]
     older, latest = newest(major=True)
     assert (release_key(older)[0] + 1, latest) == (release_key(latest)[0], newest(major=False)[-1])
-
-
-def test_classes_are_imported_from_where_a_release_has_them() -> None:
-    source = "import org.apache.kafka.a.Here;\nimport org.apache.kafka.a.Moved;\nimport java.util.List;\n"
-    packages = {"Here": {"org.apache.kafka.a", "org.apache.kafka.b"}, "Moved": {"org.apache.kafka.b.internal"}}
-    found = IMPORT.sub(lambda statement: import_of(packages, statement), source)
-    assert found == source.replace("a.Moved", "b.internal.Moved")
-
-
-@pytest.mark.parametrize("places", [set(), {"org.apache.kafka.b", "org.apache.kafka.c"}])
-def test_classes_that_cannot_be_found(places: set[str]) -> None:
-    with pytest.raises(ValueError, match=r"Moved is in (no package|org\.apache\.kafka\.b, org\.apache\.kafka\.c)"):
-        IMPORT.sub(lambda found: import_of({"Moved": places}, found), "import org.apache.kafka.a.Moved;")
 
 
 @pytest.mark.parametrize(

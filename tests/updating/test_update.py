@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 from tools import error_codes, facts, update
 from tools.error_codes import ErrorCode, updated
 from tools.maven import Jars
-from tools.update import NotMergedError, compared_with_java, left_to_do, missing, report, take_in
+from tools.update import NotMergedError, compared_with_java, left_to_do, main, missing, report, take_in
 
 CLOCK = """\
 // Licensed to nobody.
@@ -51,6 +52,8 @@ def jars(root: Path, release: str, **values: Any) -> Jars:
     with zipfile.ZipFile(path, "w") as jar:
         jar.writestr("common/message/ClockRequest.json", CLOCK.format(**{"valid": "0", "type": "int64", **values}))
         jar.writestr("other.json", "{}")
+        for name in ("errors/RetriableException", "moved/Errors"):
+            jar.writestr(f"org/apache/kafka/common/{name}.class", "")
     return Jars(release, folder, {"clients": path}, path, ("kafka-streams",))
 
 
@@ -82,6 +85,12 @@ def test_the_report_says_what_is_left_to_do(root: Path) -> None:
         "- Kafka 1.1.0: new versions ClockRequest 1.",
     ):
         assert line in text.splitlines(), text
+
+
+def test_what_is_no_release_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["4."])
+    assert "'4.' is not a release such as 4.5.0" in capsys.readouterr().err
 
 
 def test_an_older_release_changes_no_name(root: Path) -> None:
@@ -129,16 +138,19 @@ def test_what_java_says_about_errors_is_not_trusted(root: Path, monkeypatch: pyt
     monkeypatch.undo()
     java = root / "bin" / "java"
     java.parent.mkdir()
-    monkeypatch.setenv("PATH", str(java.parent))
+    monkeypatch.setenv("PATH", f"{java.parent}{os.pathsep}{os.environ['PATH']}")
     brought = jars(root, "1.0.0")
     for line, good in (("-1 UNKNOWN true", True), ('0 NONE"] true', False), ("99999999 X true", False)):
-        java.write_text(f"#!/bin/sh\necho '{line}'\n")
+        java.write_text(f"#!/bin/sh\ngrep -q 'import org.apache.kafka.common.moved.Errors;' $3 && echo '{line}'\n")
         java.chmod(0o755)
         if good:
             assert error_codes.error_codes(brought) == [ErrorCode(-1, "UNKNOWN", True)]
         else:
             with pytest.raises(ValueError, match="unexpected form"):
                 error_codes.error_codes(brought)
+    java.write_text("#!/bin/sh\necho 'no class' >&2\nexit 1\n")
+    with pytest.raises(ValueError, match=r"the error codes of 1\.0\.0 cannot be read: no class"):
+        error_codes.error_codes(brought)
 
 
 CONFORMANCE = """\
