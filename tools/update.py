@@ -14,6 +14,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 
 from kwirec.diagnostics.columns import printable
@@ -38,6 +39,7 @@ REPORT = ROOT / "build" / "update.md"
 DIFFERENCES = ROOT / "build" / "conformance" / "differences.txt"
 SHOWN, WIDTH = 20, 600
 """How many differences from Kafka's classes the report has, and how much of each."""
+LACKING = " has no description"
 SHARED = ("apis", "coordinators", "data")
 """Folders of which every file has a place in a folder within or beside them."""
 
@@ -164,9 +166,12 @@ def left_to_do(done: Sequence[Update]) -> Iterator[str]:
     """What no tool can write, or decide."""
     findings = Report()
     load([UNION], findings)
-    for found in findings.diagnostics:
-        path = Path(found.primary.span.source.name)
-        yield f"{found.code.number} in `{path.relative_to(ROOT)}`: {found.message}"
+    for name, group in groupby(findings.diagnostics, lambda one: one.primary.span.source.name):
+        messages = [one.message for one in group]
+        lacking = [message.removesuffix(LACKING) for message in messages if message.endswith(LACKING)]
+        said = [message for message in messages if not message.endswith(LACKING)]
+        said += [f"describe {', '.join(lacking)}"] if lacking else []
+        yield f"`{Path(name).relative_to(ROOT)}`: {'; '.join(said)}"
     for one in error_codes.read(ERRORS):
         if not one.about:
             yield f"`errors.json`: error {one.code} (`{one.name}`) has no description"

@@ -77,7 +77,8 @@ def test_the_report_says_what_is_left_to_do(root: Path) -> None:
     done = [take_in(jars(root, "1.1.0", valid="0-1"))]
     text = "\n".join(report(done, [*left_to_do(done), "Kafka's classes differ: <b>_"]))
     for line in (
-        "- K207 in `union/apis/ClockRequest.json`: message `ClockRequest` has no description",
+        "- `union/apis/ClockRequest.json`: request `ClockRequest` has no response; "
+        "describe message `ClockRequest`, field `Time`",
         "- `errors.json`: error 2 (`TOO_EARLY`) has no description",
         "- `union/apis/ClockRequest.json`: move it to the folder where a reader would look for it",
         "- 1.1.0: Maven has no kafka-streams; merge again when it does",
