@@ -162,7 +162,7 @@ CLIENTS = schema(
     ("last_seen", TIME, "Time of the last of these requests."),
     ("requests", pa.int64(), "Number of requests."),
     ("errors", pa.int64(), "Number of requests answered with an error code."),
-    ("refused", pa.int64(), "Requests refused in a log, or unanswered because the server closed the connection."),
+    ("refused", pa.int64(), "Requests refused in a log, or at which the server closed the connection."),
     ("connections", pa.int64(), "Number of connections."),
     ("source", pa.string(), "File of the first request."),
     ("position", pa.int64(), "Byte offset of the first request in that file."),

@@ -83,6 +83,18 @@ def test_requests_without_response_say_why() -> None:
     ]
 
 
+def test_a_server_that_closes_the_connection_refused_the_oldest_request() -> None:
+    """Sarama goes on sending before it notices: what it sent then, the broker has never read."""
+    given = pieces([asked(BEAT, 4, 1), asked(BEAT, 4, 2), answered(BEATEN, 4, 1), asked(BEAT, 4, 3)])
+    given[-1].direction, given[-1].size = SERVER, 1
+    rows = values(given, "correlation_id", "reason", table="exchanges")
+    assert rows == [
+        (1, None),
+        (2, "the connection ended: the server closed it"),
+        (3, "the connection ended: the server closed it at an earlier request"),
+    ]
+
+
 def test_what_cannot_be_decoded_says_why() -> None:
     request, response = asked(BEAT, 4, 1), answered(BEATEN, 4, 2)
     segments = [

@@ -228,6 +228,13 @@ def test_software_and_principal_tell_clients_apart() -> None:
     }
 
 
+def test_a_client_that_told_its_software_negotiates() -> None:
+    """As franz-go with a login, of which a request log has no ApiVersions."""
+    logged = full(api_key=PRODUCE, version=13, seen_in="request_log", **ALICE)
+    assert report_on(uses_of([logged | NEW]), RELEASES["4.0.0"]).exit_code == 0
+    assert report_on(uses_of([logged]), RELEASES["4.0.0"]).exit_code == 1
+
+
 def test_a_client_in_several_rows_is_one_and_all_of_its_uses_count() -> None:
     report = report_on(
         uses_of([full(api_key=PRODUCE, version=1), full(**ALICE), full(**ALICE, **NEW)]), RELEASES["4.1.1"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from kwire.connection import ConnectionDecoder, RequestEvent, ResponseEvent, SaslToken, Undecodable
+from kwire.connection import ConnectionDecoder, RequestEvent, ResponseEvent, SaslToken, Unanswered, Undecodable
 from kwire.connection.decoder import ENDED
 from kwire.connection.events import CLIENT, SERVER
 from kwire_spark.capture import Piece
@@ -13,6 +13,7 @@ from kwire_spark.frames.context import peers
 from kwire_spark.frames.exchange_rows import ExchangeRows
 from kwire_spark.frames.frame_rows import FrameRows
 from kwire_spark.frames.identity import APIS, Identity
+from kwire_spark.tables.clients import CLOSED
 
 if TYPE_CHECKING:
     from kwire.connection import Event
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from kwire_spark.rows import Row
 
 OPPOSITE: dict[Direction, Direction] = {CLIENT: SERVER, SERVER: CLIENT}
+NEVER_READ = f"{CLOSED} at an earlier request"
+"""The reason of requests after the oldest in flight, if the server closed the connection. A broker goes on to the
+next request of a connection when it has answered the one before, so the oldest alone is what it refused."""
 
 
 class ConnectionRows:
@@ -81,7 +85,12 @@ class ConnectionRows:
         if piece.kind == "gap":
             return self._decoder.gap(direction, piece.size, piece.time)
         self.closed = True
-        return self._decoder.close(piece.time, f"{ENDED}: the {direction} closed it" if piece.size else ENDED)
+        if not piece.size:
+            return self._decoder.close(piece.time, ENDED)
+        events = self._decoder.close(piece.time, f"{ENDED}: the {direction} closed it")
+        for event in [event for event in events if isinstance(event, Unanswered) and event.reason == CLOSED][1:]:
+            event.reason = NEVER_READ
+        return events
 
     def rows(self, events: list[Event], piece: Piece) -> list[Row]:
         """The second half of ``feed``."""

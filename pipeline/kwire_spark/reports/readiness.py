@@ -103,9 +103,13 @@ def report_on(
 
 
 def judged(uses: Iterable[Use], target: Release, releases: Releases = RELEASES) -> Judged:
-    """Each use with the verdict of the target, the worst first."""
+    """Each use with the verdict of the target, the worst first.
+
+    A client negotiates if its ApiVersions requests were seen, or its software is known, which only these tell: before
+    a login, a request log has none of them."""
     uses = list(uses)
-    negotiating = {(use.client.client_id, use.client.host) for use in uses if use.api_key == API_VERSIONS}
+    asking = (use.client for use in uses if use.api_key == API_VERSIONS or use.client.software)
+    negotiating = {(client.client_id, client.host) for client in asking}
 
     def verdict(use: Use) -> Verdict:
         negotiates = (use.client.client_id, use.client.host) in negotiating

@@ -18,8 +18,8 @@ CAPTURE, REQUEST_LOG, SERVER_LOG = "capture", "request_log", "server_log"
 SEEN_IN = f"CASE WHEN number IS NULL THEN '{REQUEST_LOG}' ELSE '{CAPTURE}' END"
 """The type of input of an exchange, in SQL."""
 CLOSED = f"{ENDED}: the {SERVER} closed it"
-"""The reason of a request in a capture that the server refused. In-flight requests of a server that stops look the
-same; those of a client that did not wait, and those at the end of a capture, do not."""
+"""The reason of a request in a capture that the server refused. The oldest request in flight of a server that stops
+looks the same; later ones, those of a client that did not wait, and those at the end of a capture, do not."""
 
 MOST_VERSIONS = 10_000
 """Versions in a summary. Real inputs have some hundreds; a hostile one can make up 2^32."""
