@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from tests.real_kafka.releases import NEWEST, STREAMS
+
 USERS = {"alice": "alice-secret", "bob": "bob-secret"}
 """Passwords of this scenario and of nothing else: PLAIN sends them as they are. Bob is known to SCRAM only."""
 
@@ -16,7 +18,10 @@ AS_OF_0_9 = {"api.version.request": "false", "broker.version.fallback": "0.9.0"}
 
 @dataclass(frozen=True)
 class Member:
-    """``client_id`` as the broker sees it; what runs it: an environment and a program in it, or Kafka's tools."""
+    """``client_id`` as the broker sees it; what runs it: an environment and a program in it, or Kafka's tools.
+
+    ``environment`` is that of a Python library, or another language. ``since`` is the first release of a broker that
+    knows what the client wants."""
 
     client_id: str
     software: str
@@ -27,6 +32,7 @@ class Member:
     user: str | None = None
     settings: dict[str, Any] = field(default_factory=dict)
     only: tuple[str, ...] = ()
+    since: tuple[int, ...] = ()
 
 
 CAST = (
@@ -56,6 +62,22 @@ CAST = (
     Member("java-2.4", "Kafka tools 2.4.1", tools="2.4.1", mechanism="PLAIN", user="alice"),
     Member("java-3.9", "Kafka tools 3.9.1", tools="3.9.1"),
     Member("java-4.1", "Kafka tools 4.1.1", tools="4.1.1", mechanism="SCRAM-SHA-256", user="bob"),
+    Member(f"java-{NEWEST}", f"kafka-clients {NEWEST}", "java", "Clients", None, "SCRAM-SHA-512", "bob"),
+    Member("java-consumer", f"kafka-clients {NEWEST}", "java", "Clients", settings={"group": "consumer"}),
+    Member("java-share", f"kafka-clients {NEWEST}", "java", "Clients", settings={"group": "share"}, since=(4, 2)),
+    Member("streams", f"kafka-streams {STREAMS}", "java", "Streams", since=(4, 2)),
+    Member("sarama", "sarama 1.61.1", "go", "sarama"),
+    Member("sarama-login", "sarama 1.61.1", "go", "sarama", None, "PLAIN", "alice", settings={"version": "4.3.1"}),
+    Member("sarama-as-of-2.1", "sarama 1.61.1", "go", "sarama", settings={"version": "2.1.0"}),
+    Member("sarama-as-of-0.10", "sarama 1.61.1", "go", "sarama", settings={"version": "0.10.2.0"}, only=RECORDS),
+    Member("sarama-mute", "sarama 1.61.1", "go", "sarama", settings={"version": "2.1.0", "mute": "yes"}),
+    Member("franz-go", "franz-go 1.22.2", "go", "franzgo"),
+    Member("franz-go-login", "franz-go 1.22.2", "go", "franzgo", None, "SCRAM-SHA-256", "bob"),
+    Member("franz-go-as-of-0.10", "franz-go 1.22.2", "go", "franzgo", settings={"version": "0.10.2"}, only=RECORDS),
+    Member("kafka-go", "kafka-go 0.4.51", "go", "kafkago"),
+    Member("kafka-go-login", "kafka-go 0.4.51", "go", "kafkago", None, "PLAIN", "alice"),
+    Member("kafkajs", "kafkajs 2.2.4", "node", "kafkajs"),
+    Member("kafkajs-login", "kafkajs 2.2.4", "node", "kafkajs", None, "SCRAM-SHA-256", "bob"),
     Member("raw-old", "kwire"),
     Member("raw-group", "kwire"),
 )

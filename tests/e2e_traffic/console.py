@@ -14,6 +14,9 @@ from tests.e2e_traffic.clients.steps import VALUES, Task
 from tests.real_kafka.jars import SIMPLE, TOOLS, classpath
 
 JAVA = ("java", "-Xmx160m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto")
+TRACE = "-Dorg.slf4j.simpleLogger.log.org.apache.kafka.clients.NetworkClient=trace"
+"""Every request that is sent, on standard error."""
+
 CORE = "kafka.tools.{}"
 NAMES: dict[tuple[int, ...], dict[str, str]] = {
     (0,): {
@@ -98,8 +101,7 @@ def tool(release: str, name: str) -> list[str]:
     """The command that runs one of Kafka's tools, without its arguments."""
     package = [names for first, names in NAMES.items() if _number(release) >= first][-1][name]
     jars = classpath(release, SIMPLE, ARTIFACTS.get(release, TOOLS))
-    debug = "-Dorg.slf4j.simpleLogger.log.org.apache.kafka.clients.NetworkClient=trace"
-    return [*JAVA, debug, "-cp", jars, package.format(name)]
+    return [*JAVA, TRACE, "-cp", jars, package.format(name)]
 
 
 def _settings(release: str, task: Task) -> dict[str, str]:

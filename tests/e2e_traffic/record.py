@@ -1,5 +1,7 @@
 """Real brokers, real clients, tcpdump: ``python -m tests.e2e_traffic.record [RELEASE…]`` → ``build/traffic/RELEASE``.
 
+``--clients`` names some of the cast: ``--clients sarama kafkajs``.
+
 A run leaves, for each release of the broker:
 
 ====================  ================================================================================================
@@ -22,7 +24,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from argparse import ArgumentParser
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -30,26 +33,30 @@ from typing import Any
 from kwire_kafka import CreateTopicsRequest, ListOffsetsRequest, ListOffsetsResponse
 from kwire_kafka.api.create_topics import CreatableTopic
 from kwire_kafka.api.list_offsets import ListOffsetsPartition, ListOffsetsTopic
+from kwirec.merge.history import release_key
 from tests.e2e_traffic import console, raw
 from tests.e2e_traffic.capture import Capture
 from tests.e2e_traffic.cast import CAST, USERS, Member
 from tests.e2e_traffic.clients.steps import Task
+from tests.e2e_traffic.languages import TOOLS, command, missing
 from tests.e2e_traffic.scram import add_users
 from tests.e2e_traffic.truth import write_truth
 from tests.e2e_traffic.venvs import ROOT, python
-from tests.e2e_traffic.verdicts import BEFORE, write_verdicts
+from tests.e2e_traffic.verdicts import write_verdicts
 from tests.real_kafka.broker import BrokerFailed
+from tests.real_kafka.releases import BROKERS, STRICT
 from tests.real_kafka.request_log import LoggingBroker
 
-RELEASES = (BEFORE, "4.0.0", "4.1.1")
 MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 PROPERTIES = {
     "allow.everyone.if.no.acl.found": "true",
     "auto.create.topics.enable": "false",
-    "group.coordinator.rebalance.protocols": "classic,consumer",
 }
+NEW_GROUPS = {"group.coordinator.rebalance.protocols": "classic,consumer"}
+"""What 3.9 does not offer unless it is told to."""
+
 RUNS = ROOT / "build" / "traffic"
-INTERFACES = {"4.0.0": "any"}
+INTERFACES = {STRICT: "any"}
 """Where not on ``lo``: so that there are captures of both link types."""
 
 STEP = 60.0
@@ -61,21 +68,26 @@ Result = dict[str, Any]
 
 def main() -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended from outside"))  # brokers are stopped on the way out
-    for release in sys.argv[1:] or RELEASES:
-        record(release)
+    parser = ArgumentParser(prog="python -m tests.e2e_traffic.record")
+    parser.add_argument("releases", nargs="*", default=BROKERS)
+    parser.add_argument("--clients", nargs="+", default=[member.client_id for member in CAST])
+    wanted = parser.parse_args()
+    for release in wanted.releases:
+        record(release, [member for member in CAST if member.client_id in wanted.clients])
 
 
-def record(release: str) -> Path:
-    """The whole cast against one broker; the folder with what is left."""
+def record(release: str, cast: Iterable[Member] = CAST) -> Path:
+    """The cast against one broker; the folder with what is left."""
     folder = RUNS / release
     shutil.rmtree(folder, ignore_errors=True)
     (folder / "told").mkdir(parents=True)
-    broker = LoggingBroker(release, folder, sasl=MECHANISMS, properties=PROPERTIES)
+    properties = PROPERTIES if release_key(release) >= (4,) else PROPERTIES | NEW_GROUPS
+    broker = LoggingBroker(release, folder, sasl=MECHANISMS, properties=properties)
     ports = (broker.port, broker.sasl_port, broker.controller_port)
     asked: list[raw.Asked] = []
     with Capture(folder / "traffic.pcap", ports, interface=INTERFACES.get(release, "lo")), broker:
         _prepare(broker)
-        results = [result for member in CAST for result in _perform(broker, member, asked)]
+        results = [result for member in _present(broker, cast) for result in _perform(broker, member, asked)]
         time.sleep(1)  # what a client asked for and did not wait for
     (folder / "server.log").write_text(broker.log_text)
     (folder / "steps.json").write_text(json.dumps(results, indent=1))
@@ -83,6 +95,15 @@ def record(release: str) -> Path:
     write_truth(folder)
     write_verdicts(folder)
     return folder
+
+
+def _present(broker: LoggingBroker, cast: Iterable[Member]) -> list[Member]:
+    """Who can be here: the broker knows what they want, and this machine can run them."""
+    return [
+        member
+        for member in cast
+        if member.since <= broker.version and not (member.environment in TOOLS and missing(member.environment))
+    ]
 
 
 def _prepare(broker: LoggingBroker) -> None:
@@ -149,7 +170,7 @@ def _steps(member: Member, task: Task, folder: Path, asked: list[raw.Asked]) -> 
 
 def _library(member: Member, task: Task, folder: Path) -> Iterator[tuple[str, str | None]]:
     assert member.environment
-    command = [str(python(member.environment)), "-W", "ignore", "-m", f"tests.e2e_traffic.clients.{member.program}"]
+    command = _command(member.environment, str(member.program))
     with (folder / "told" / f"{member.client_id}.txt").open("wb") as told:
         process = subprocess.Popen(
             [*command, task.as_json()], cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=told
@@ -163,6 +184,12 @@ def _library(member: Member, task: Task, folder: Path) -> Iterator[tuple[str, st
         finally:
             process.kill()
             process.wait()
+
+
+def _command(environment: str, program: str) -> list[str]:
+    if environment in TOOLS:
+        return command(environment, program)
+    return [str(python(environment)), "-W", "ignore", "-m", f"tests.e2e_traffic.clients.{program}"]
 
 
 def _tools(release: str, task: Task, folder: Path) -> Iterator[tuple[str, str | None]]:

@@ -1,4 +1,4 @@
-"""``build/traffic`` → ``tests/data/traffic``: what `make test` reads. ``python -m tests.e2e_traffic.sample``.
+"""``build/traffic`` → ``tests/data/traffic``, for `make test`. ``python -m tests.e2e_traffic.sample [RELEASE…]``.
 
 Captures and logs are whole, and compressed in one way or another; of data directories the internal topics are kept.
 Logs name no folders of this machine any more; nothing else is changed.
@@ -9,13 +9,15 @@ from __future__ import annotations
 import gzip
 import json
 import shutil
+import sys
 from pathlib import Path
 
 import zstandard
 
-from tests.e2e_traffic.record import RELEASES, RUNS
+from tests.e2e_traffic.record import RUNS
 from tests.e2e_traffic.told import told
 from tests.e2e_traffic.venvs import ROOT
+from tests.real_kafka.releases import BROKERS
 
 SAMPLE = ROOT / "tests" / "data" / "traffic"
 LOGS = ("kafka-request.log", "server.log")
@@ -24,7 +26,7 @@ INTERNAL = ("__consumer_offsets-*", "__cluster_metadata-*", "__transaction_state
 
 
 def main() -> None:
-    for release in RELEASES:
+    for release in sys.argv[1:] or BROKERS:
         keep(RUNS / release, SAMPLE / release)
 
 

@@ -21,9 +21,15 @@ LINES = {
     "aiokafka-0.8": re.compile(r" Request \d+: (\w+)Request_v(\d+)\("),
     "aiokafka-0.14": re.compile(r"^Request to \S+ \d+: (\w+)Request_v(\d+)\("),
     "librdkafka": re.compile(r": Sent (\w+)Request \(v(\d+), "),
-    "java-4": re.compile(r"Sending (\w+) request with header RequestHeader\(apiKey=\w+, apiVersion=(\d+),"),
+    **dict.fromkeys(
+        ("java-4", "java-consumer", "java-share"),
+        re.compile(r"Sending (\w+) request with header RequestHeader\(apiKey=\w+, apiVersion=(\d+),"),
+    ),
+    "franz-go": re.compile(r"\bwrote (\w+) v(\d+); .* err: <nil>"),
+    "kafkajs": re.compile(r"^Request (\w+)\(key: \d+, version: (\d+)\)$"),
 }
-"""By the beginning of the client's name. Older Java clients, and those of 3.9 as they come, do not say versions."""
+"""By the beginning of the client's name. Older Java clients, and those of 3.9 as they come, do not say versions;
+sarama and kafka-go say nothing of what they send."""
 
 FORMER = {
     "apiversion": "ApiVersions",

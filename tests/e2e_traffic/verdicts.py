@@ -15,9 +15,6 @@ from typing import Any
 
 from kwire_kafka import PROTOCOL
 
-BEFORE = "3.9.1"
-"""The release on which everybody is at home."""
-
 REFUSAL = re.compile(
     r"Exception while processing request from (?P<connection>\S+) .*\n"
     r".*Received request for api with key (?P<key>\d+) \(\w+\) and unsupported version (?P<version>\d+)"

@@ -12,4 +12,7 @@ STRICT = "4.0.0"
 
 NEWEST = RELEASES.newest.name
 
+STREAMS = "4.3.1"
+"""The newest release of Kafka Streams in Maven: 4.4.0 was published without it."""
+
 BROKERS = (BEFORE, STRICT, NEWEST)
