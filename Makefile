@@ -37,6 +37,9 @@ generate: $(READY)  ## compile message_defs/kafka into generated/, and the small
 	$(BIN)/kwirec generate $(KAFKA)
 	$(BIN)/kwirec generate --quiet $(CLOCKWORK)
 
+guide: $(READY)  ## write the protocol guide to site/: open site/index.html
+	$(BIN)/kwirec guide $(UNION) --title "Kafka protocol" --package kwire_kafka --out site
+
 snapshots: $(READY)  ## rewrite the snapshots of the tests and tests/generated: read the diff before you commit
 	$(BIN)/kwirec generate --quiet $(CLOCKWORK)
 	$(PYTEST) --snapshot-update $(TESTS)

@@ -20,7 +20,7 @@ LAYERS = (
     ("frontend",),
     ("ir",),
     ("validation", "lowering"),
-    ("merge", "emitters", "dump", "catalogue", "config", "native", "diff"),
+    ("guide", "merge", "emitters", "dump", "catalogue", "config", "native", "diff"),
     ("driver", "terminal", "scaffold"),
     ("cli",),
 )

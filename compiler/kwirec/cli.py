@@ -128,6 +128,61 @@ def generate(
 @main.command()
 @_paths
 @_reporting
+@click.option("--out", type=click.Path(path_type=Path), default=Path("site"), show_default=True)
+@click.option("--title", help="Title of the site; default: the name of the first folder, and `protocol`.")
+@click.option("--package", default="", help="Name of the generated package, for examples in Python; default: none.")
+@click.option("--check", "only_check", is_flag=True, help="Write nothing; fail if anything would change.")
+@click.option("--quiet", "-q", is_flag=True, help="Hide progress.")
+def guide(
+    paths: Sequence[Path],
+    form: str,
+    report: Report,
+    out: Path,
+    title: str | None,
+    package: str,
+    only_check: bool,
+    quiet: bool,
+) -> None:
+    """Write the protocol guide: a static site of every message in every version.
+
+    It opens from the file system as from a server. Next to definitions it reads `releases.json`, `errors.json`,
+    recorded frames in `examples.jsonl`, and chapters in `guide/*.md`, where they exist. In its folder, only files of
+    an earlier run are replaced or removed.
+    """
+    from kwirec.driver import OutputNotGeneratedError, load
+    from kwirec.driver import guide as run
+    from kwirec.terminal import phases
+
+    if package:
+        _check_package_name(package)
+    title = title or f"{paths[0].resolve().stem} protocol"
+    with phases(quiet=quiet) as phase:
+        loaded = load(paths, report, phase)
+        try:
+            result = None
+            if not report.has_errors():
+                result = run(loaded, paths, title=title, package=package, out=out, check=only_check, phase=phase)
+        except (OutputNotGeneratedError, OSError, ValueError) as problem:
+            raise click.UsageError(printable(str(problem))) from problem
+    _show(report, form)
+    if result is None:
+        sys.exit(_status(report))
+    outcome = result.outcome
+    _echo(
+        f"{result.messages} messages, {result.versions} versions; {outcome.unchanged + len(outcome.written)} files, "
+        f"{len(outcome.written)} {'differ' if only_check else 'written'}, "
+        f"{len(outcome.removed)} {'obsolete' if only_check else 'removed'}; {result.seconds:.1f} s",
+        err=True,
+    )
+    if not only_check:
+        _echo(f"open {(out / 'index.html').as_posix()}", err=True)
+    elif not outcome.is_clean:
+        sys.exit(FINDINGS)
+
+
+@main.command()
+@_paths
+@_reporting
 @click.option("--stage", type=click.Choice(["syntax", "schema", "layout"]), default="schema", show_default=True)
 def dump(paths: Sequence[Path], form: str, report: Report, stage: str) -> None:
     """Print the result of a compiler pass as stable text."""

@@ -1,4 +1,5 @@
-"""Runs the passes in order: ``load`` turns paths into a checked schema, ``generate`` writes the package.
+"""Runs the passes in order: ``load`` turns paths into a checked schema, ``generate`` writes the package and ``guide``
+the site.
 
 The driver stops after a pass that reports errors.
 """
@@ -104,6 +105,47 @@ def generate(
     )
     return Generated(
         messages=len(schema.messages),
+        versions=layouts.count,
+        layouts=layouts.distinct,
+        outcome=outcome,
+        seconds=time.perf_counter() - loaded.started,
+    )
+
+
+def guide(
+    loaded: Loaded,
+    paths: Sequence[Path],
+    *,
+    title: str,
+    package: str,
+    out: Path,
+    check: bool = False,
+    phase: Phase = quiet,
+) -> Generated:
+    """Write the protocol guide to the folder ``out``; with ``check``, only report what would change.
+
+    Raises ``OSError`` for files next to the definitions that are not what they should be, and
+    :class:`OutputNotGeneratedError` as :func:`generate` does.
+    """
+    from kwirec.guide.chapters import read_chapters
+    from kwirec.guide.examples import read_examples
+    from kwirec.guide.site import Inputs, emit_site
+
+    layouts = lower(loaded.schema)
+    inputs = Inputs(
+        schema=loaded.schema,
+        layouts=layouts,
+        history=history_of(paths),
+        errors=loaded.errors,
+        recorded=read_examples(paths),
+        chapters=read_chapters(paths),
+        title=title,
+        package=package,
+    )
+    artifacts = emit_site(inputs, lambda done, total: phase("emit", done, total))
+    outcome = write(artifacts, out, origin={"definitions": _digest(loaded)}, check=check)
+    return Generated(
+        messages=len(loaded.schema.messages),
         versions=layouts.count,
         layouts=layouts.distinct,
         outcome=outcome,

@@ -15,6 +15,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
+from html.parser import HTMLParser
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -37,6 +38,10 @@ from kwirec.emitters.environment import Artifact
 from kwirec.emitters.models import emit_models
 from kwirec.emitters.modules import group_modules
 from kwirec.emitters.package import emit_package
+from kwirec.guide.chapters import read_chapters
+from kwirec.guide.examples import read_examples
+from kwirec.guide.site import Inputs, emit_site
+from kwirec.guide.spans import BadExampleError
 from kwirec.json_text import json_line
 from kwirec.lowering import lower
 from kwirec.merge import merge
@@ -71,6 +76,8 @@ CLOCK = {
     "flexibleVersions": "1+",
     "about": "A clock.",
 }
+EXAMPLE = "0003555443" "000147" "00000000"
+"""A ClockRequest of version 0: the project defines no header."""
 PROJECT: Project = {
     "ClockRequest.json": CLOCK
     | {
@@ -143,6 +150,7 @@ PROJECT: Project = {
         "releases": ["1.0.0", "2.0.0"],
         "messages": {"ClockRequest": {"0": {"0011223344556677": "1.0.0..2.0.0"}}},
     },
+    "examples.jsonl": {"source": "Clockworks 1.0", "message": "ClockRequest", "version": 0, "hex": EXAMPLE},
     "exceptions.json": [{"message": "ClockRequest", "version": 0, "releases": "1.0.0", "reason": "They differ."}],
 }
 
@@ -181,7 +189,7 @@ def emitted(folder: Path, package: str = "p") -> list[Artifact] | None:
         assert_visible(render(report.diagnostics, form))
     if report.has_errors():
         return None
-    with suppress(HistoryError):
+    with suppress(HistoryError, BadExampleError):
         return artifacts(loaded, folder, package)
     return None
 
@@ -193,6 +201,26 @@ def artifacts(loaded: Loaded, folder: Path, package: str) -> list[Artifact]:
         *emit_package(groups, name=package, errors=loaded.errors),
         *emit_compatibility(layouts, groups, history_of([folder]), package=package),
         *(emit_models(group, package=package) for group in groups),
+        *site(loaded, folder, package),
+    ]
+
+
+def site(loaded: Loaded, folder: Path, package: str) -> list[Artifact]:
+    """The protocol guide, without the files that all guides share."""
+    inputs = Inputs(
+        schema=loaded.schema,
+        layouts=lower(loaded.schema),
+        history=history_of([folder]),
+        errors=loaded.errors,
+        recorded=read_examples([folder]),
+        chapters=read_chapters([folder]),
+        title="Clocks",
+        package=package,
+    )
+    return [
+        Artifact(path=f"site/{one.path}", text=one.text)
+        for one in emit_site(inputs)
+        if one.path.endswith(".html") or one.path == "assets/search.js"
     ]
 
 
@@ -206,9 +234,33 @@ def shape(artifact: Artifact) -> object:
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 node.value = ""
         return ast.dump(tree)
+    if artifact.path.endswith(".html"):
+        page = Tags()
+        page.feed(artifact.text)
+        return page.tags
+    if artifact.path.endswith(".js"):
+        return [*places(json.loads(artifact.text.partition(" = ")[2].rstrip(";\n")))]
     return (
         markdown(artifact.text)[0] if artifact.path.endswith(".md") else [*places(json.loads(artifact.text or "0"))]
     )
+
+
+class Tags(HTMLParser):
+    """The elements of a page with their attributes; the data of its script is JSON."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, ...]] = []
+        self.json = False
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, *(name for name, _ in attrs)))
+        self.json = ("type", "application/json") in attrs
+
+    def handle_data(self, data: str) -> None:
+        if self.json:
+            json.loads(data)
+            self.json = False
 
 
 def markdown(text: str) -> tuple[list[str], list[str]]:

@@ -28,7 +28,7 @@ def emit_pages(
     package: str,
 ) -> list[Artifact]:
     """All pages, below ``matrix/``."""
-    columns = list(_decisive(history.names, apis))
+    columns = list(decisive(history.names, apis))
     links = {m.api_key: _file(g) for g in groups for m in g.messages if m.kind is MessageKind.REQUEST}
     overview = render(
         "matrix/overview.jinja",
@@ -64,7 +64,7 @@ def _page(
         up="../" * group.path.count("."),
         sections=[_section(matrices[message.name], history) for message in group.messages],
         key=key,
-        negotiation=next((_table(api) for api in apis if api.key == key), None),
+        negotiation=next((negotiation_table(api) for api in apis if api.key == key), None),
     )
 
 
@@ -94,7 +94,7 @@ def _nulls(matrix: MessageMatrix) -> Iterator[tuple[str, str]]:
         yield path, ", ".join(map(str, sorted(versions)))
 
 
-def _table(api: ApiNegotiation) -> list[list[str]]:
+def negotiation_table(api: ApiNegotiation) -> list[list[str]]:
     """For every run of client releases the version with each run of broker releases."""
     signs: dict[int | str | None, str] = {None: "–", REFUSED: "✗"}
     return [
@@ -106,7 +106,7 @@ def _table(api: ApiNegotiation) -> list[list[str]]:
 # Releases
 
 
-def _decisive(names: Sequence[str], apis: Sequence[ApiNegotiation]) -> Iterator[str]:
+def decisive(names: Sequence[str], apis: Sequence[ApiNegotiation]) -> Iterator[str]:
     """The last release of every major line, and releases that lack versions that the release before accepts."""
     for before, name, after in zip(["", *names], names, [*names[1:], ""], strict=False):
         lost = (not api.offer(name).accepted.covers(api.offer(before).accepted) for api in apis)
@@ -126,10 +126,10 @@ def _rows(
     """For every API its key, its newest name with a link to its page, and a cell for each release."""
     for api in apis:
         name = f"[{api.name}]({links[api.key]})" if api.key in links else api.name
-        yield [api.key, name, *(_cell(history.releases[release].get(api.key)) for release in columns)]
+        yield [api.key, name, *(range_cell(history.releases[release].get(api.key)) for release in columns)]
 
 
-def _cell(api: ApiFacts | None) -> str:
+def range_cell(api: ApiFacts | None) -> str:
     if api is None:
         return ""
     forms = {"{}": offer(api).accepted, "({})": api.deprecated, "[{}]": api.unstable, "{{{}}}": api.advertises}

@@ -31,7 +31,7 @@ GENERATOR = "kwirec"
 IGNORED = ("__pycache__", STAGE)
 LINE_LENGTH = 118
 PROCESSES = 2
-_PATH = re.compile(r"(?:\w+/)*\w+\.(?:py|json|md|typed)")
+_PATH = re.compile(r"(?:\w+/)*\w+(?:[.-]\w+)*\.(?:py|json|md|typed|html|css|js)")
 
 Progress = Callable[[int, int], None]
 """Called with the number of formatted files and of all files."""
@@ -135,12 +135,12 @@ def _refuse(folder: Path, foreign: Collection[str]) -> None:
 
 
 def _formatted(artifacts: Sequence[Artifact], progress: Progress) -> list[str]:
-    """The texts formatted by black. Two processes pay off from a dozen modules on."""
-    ordered = sorted(artifacts, key=lambda artifact: -len(artifact.text))
-    texts: dict[str, str] = {}
+    """The texts, Python formatted by black. Two processes pay off from a dozen modules on."""
+    texts = {artifact.path: artifact.text for artifact in artifacts if not _is_python(artifact)}
+    ordered = sorted(filter(_is_python, artifacts), key=lambda artifact: -len(artifact.text))
     with ExitStack() as stack:
         map_: Callable[..., Iterable[str]] = map
-        if len(artifacts) >= 12 and (os.cpu_count() or 1) > 1:
+        if len(ordered) >= 12 and (os.cpu_count() or 1) > 1:
             # Forking a process with a thread that shows progress can deadlock, hence spawn.
             map_ = stack.enter_context(ProcessPoolExecutor(PROCESSES, mp_context=get_context("spawn"))).map
         for artifact, text in zip(ordered, map_(format_text, ordered), strict=True):
@@ -149,10 +149,12 @@ def _formatted(artifacts: Sequence[Artifact], progress: Progress) -> list[str]:
     return [texts[artifact.path] for artifact in artifacts]
 
 
+def _is_python(artifact: Artifact) -> bool:
+    return artifact.path.endswith(".py") and bool(artifact.text)
+
+
 def format_text(artifact: Artifact) -> str:
-    """One text, formatted if it is Python."""
-    if not artifact.path.endswith(".py") or not artifact.text:
-        return artifact.text
+    """The formatted text of a Python module."""
     from black import format_str  # takes as long to import as the whole compiler
     from black.mode import Mode, TargetVersion
 

@@ -1,0 +1,104 @@
+"""What each version of a message brought, from the rows of its layout and of the one before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from kwirec.guide.rows import Row
+
+
+@dataclass(frozen=True)
+class VersionChange:
+    """A version with what it changed since ``before``, ``None`` for the first one. All fields are places.
+
+    ``same`` says that the bytes are the same. ``nullable`` and ``required`` are fields that became nullable or ceased
+    to be; ``tagged`` became tagged fields. Fields of a struct that came or went are not listed separately, nor are
+    the compact lengths of all fields where the message became ``flexible``.
+    """
+
+    version: int
+    before: int | None
+    same: bool = False
+    flexible: bool = False
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    nullable: tuple[str, ...] = ()
+    required: tuple[str, ...] = ()
+    tagged: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+
+    def sentences(self) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """What happened, each with the fields that it happened to."""
+        if self.before is None:
+            yield "is the first version known", ()
+        elif self.same:
+            yield f"has the same bytes as version {self.before}", ()
+        if self.flexible:
+            yield "is the first flexible version: lengths are compact, and tagged fields end every struct", ()
+        yield from (
+            (text, places)
+            for text, places in (
+                ("adds", self.added),
+                ("removes", self.removed),
+                ("allows null for", self.nullable),
+                ("no longer allows null for", self.required),
+                ("makes tagged fields of", self.tagged),
+                ("changes the type of", self.changed),
+            )
+            if places
+        )
+
+
+def changes(layouts: Mapping[int, Sequence[Row]], flexible: Mapping[int, bool]) -> list[VersionChange]:
+    """The changes of each version, oldest first."""
+    found, before = [], None
+    for version, rows in layouts.items():
+        if before is None:
+            found.append(VersionChange(version, None))
+        else:
+            became = flexible[version] and not flexible[before]
+            found.append(_change(version, before, layouts[before], rows, became))
+        before = version
+    return found
+
+
+def _change(
+    version: int, before: int, old_rows: Sequence[Row], new_rows: Sequence[Row], flexible: bool
+) -> VersionChange:
+    old = {row.place: row for row in old_rows}
+    new = {row.place: row for row in new_rows}
+    both = [(old[place], row) for place, row in new.items() if place in old]
+    return VersionChange(
+        version,
+        before,
+        same=tuple(old_rows) == tuple(new_rows),
+        flexible=flexible,
+        added=_tops(new, old),
+        removed=_tops(old, new),
+        nullable=tuple(b.place for a, b in both if _is_nullable(b) and not _is_nullable(a)),
+        required=tuple(b.place for a, b in both if _is_nullable(a) and not _is_nullable(b)),
+        tagged=tuple(b.place for a, b in both if b.tag is not None and a.tag is None),
+        changed=tuple(b.place for a, b in both if _plain(a) != _plain(b)),
+    )
+
+
+def _tops(some: Mapping[str, Row], others: Mapping[str, Row]) -> tuple[str, ...]:
+    """The places that ``others`` lack, without those inside of one."""
+    return tuple(
+        place for place in some if place not in others and (parent(place) in others or parent(place) not in some)
+    )
+
+
+def parent(place: str) -> str:
+    """The place of the field that contains this one; empty at the top."""
+    return place.rpartition(".")[0]
+
+
+def _is_nullable(row: Row) -> bool:
+    return "NULLABLE_" in row.type
+
+
+def _plain(row: Row) -> str:
+    """The type, apart from nullability and the coding of lengths."""
+    return row.type.replace("COMPACT_", "").replace("NULLABLE_", "")

@@ -1,0 +1,129 @@
+"""One example for each layout of a message: a frame that was recorded, or one that is made up.
+
+``examples.jsonl`` in a folder of definitions has recorded frames, an object a line: ``source``, such as
+``Kafka 4.1.1``, ``message``, ``version``, and ``hex``, the payload with its header and without its size.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from kwirec.files import read_regular
+from kwirec.guide.made import made_up
+from kwirec.guide.spans import BadExampleError, Span, read
+from kwirec.ir.schema import Message, MessageKind
+from kwirec.lowering import Layouts, MessageLayout
+from kwirec.lowering.headers import header_versions
+
+EXAMPLES = "examples.jsonl"
+MAX_BYTES = 1500
+"""The longest frame that fits on a page."""
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """A line of ``examples.jsonl``."""
+
+    source: str
+    message: str
+    version: int
+    data: bytes
+
+
+@dataclass(frozen=True)
+class Example:
+    """The bytes of one version with all spans, of the header first. ``source`` is empty for what is made up.
+
+    The body starts at the span with the index ``body``.
+    """
+
+    version: int
+    source: str
+    data: bytes
+    spans: tuple[Span, ...]
+    body: int
+
+    @property
+    def origin(self) -> str:
+        """One sentence on where the bytes are from."""
+        size = f"{len(self.data)} byte{'s' * (len(self.data) != 1)}"
+        if self.source:
+            return f"Version {self.version}, as {self.source} read or wrote it: {size}."
+        return f"Version {self.version}, made up: every field is set, every array has one element; {size}."
+
+    @property
+    def dump(self) -> Iterator[tuple[int, str]]:
+        """Lines of sixteen bytes, each with the offset of its first."""
+        for start in range(0, len(self.data), 16):
+            yield start, self.data[start : start + 16].hex(" ")
+
+
+def read_examples(paths: Iterable[Path]) -> list[Recorded]:
+    """The recorded frames of all folders. Raises :class:`BadExampleError`, which names file and line."""
+    found = []
+    for file in (path / EXAMPLES for path in paths if (path / EXAMPLES).is_file()):
+        for number, line in enumerate(read_regular(file).decode().splitlines(), 1):
+            try:
+                found.append(_recorded(**json.loads(line)))
+            except (AttributeError, TypeError, ValueError, RecursionError) as problem:
+                raise BadExampleError(f"{file.as_posix()}, line {number}: {problem}") from problem
+    return found
+
+
+def _recorded(source: str, message: str, version: int, hex: str) -> Recorded:
+    if not (isinstance(source, str) and isinstance(message, str) and type(version) is int):
+        raise TypeError("expected texts in `source` and `message` and a number in `version`")
+    return Recorded(source, message, version, bytes.fromhex(hex))
+
+
+class Examples:
+    """Finds the example of a layout. ``classes`` has, for each message, the shown names of its structs."""
+
+    def __init__(
+        self, layouts: Layouts, recorded: Iterable[Recorded], classes: Mapping[str, Mapping[str, str]]
+    ) -> None:
+        self.layouts = layouts
+        self.classes = classes
+        self.recorded: dict[tuple[str, int], Recorded] = {}
+        for one in recorded:
+            self.recorded.setdefault((one.message, one.version), one)
+
+    def of(self, message: Message, layout: MessageLayout, versions: Iterable[int]) -> Example:
+        """The example of a layout that the ``versions`` of a message have: recorded in the newest, if in any."""
+        newest_first = sorted(versions, reverse=True)
+        for version in newest_first:
+            if found := self.recorded.get((message.name, version)):
+                return self.read(message, layout, version, found.data, found.source)
+        version = newest_first[0]
+        header, given = self.header(message, version)
+        data = (made_up(header, given) if header else b"") + made_up(layout)
+        return self.read(message, layout, version, data, "")
+
+    def read(self, message: Message, layout: MessageLayout, version: int, data: bytes, source: str) -> Example:
+        header, _ = self.header(message, version)
+        spans: list[Span] = []
+        if header:
+            spans = read(header, data, {})
+        body = read(layout, data, self.classes[message.name], spans[-1].end if spans else 0)
+        if body[-1].end != len(data):
+            raise BadExampleError(
+                f"{message.name} v{version}: {len(data) - body[-1].end} bytes after the end of the message"
+            )
+        return Example(version, source, data, (*spans, *body), len(spans))
+
+    def header(self, message: Message, version: int) -> tuple[MessageLayout | None, dict[str, int | str]]:
+        """The layout of the header before a message, and values for its fields; ``None`` without a definition."""
+        name = "RequestHeader" if message.kind is MessageKind.REQUEST else "ResponseHeader"
+        header_version = header_versions(message).get(version)
+        layout = self.layouts.by_message.get(name, {}).get(-1 if header_version is None else header_version)
+        key = message.api_key if message.api_key is not None else -1
+        given: dict[str, int | str] = {
+            "RequestApiKey": key,
+            "RequestApiVersion": version,
+            "CorrelationId": 7,
+            "ClientId": "example",
+        }
+        return layout, given

@@ -1,0 +1,36 @@
+"""The grammar of a layout, in the notation of Kafka's own protocol page, but exact.
+
+A line for the message and one for each row. Unlike on Kafka's page, compact and nullable arrays are named, and every
+section of tagged fields is shown, so that two layouts of a message with equal grammars have equal bytes.
+
+::
+
+    Fetch Request (Version: 12) => replica_id [topics] TAG_BUFFER
+      replica_id => INT32
+      topics => COMPACT_ARRAY of topic TAG_BUFFER
+        topic => COMPACT_STRING
+      cluster_id<tag 0> => COMPACT_NULLABLE_STRING, default null
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from kwirec.guide.rows import TAG_BUFFER, Row, shown
+from kwirec.lowering.layout import MessageLayout
+
+
+def grammar(layout: MessageLayout, rows: Sequence[Row], title: str) -> Iterator[str]:
+    """The lines. ``title`` stands before the first arrow."""
+    tail = (TAG_BUFFER,) if layout.is_flexible else ()
+    yield " ".join((title, "=>", *(shown(field) for field in layout.body.fields), *tail))
+    for row in rows:
+        yield f"{'  ' * (row.depth + 1)}{row.label} => {_right(row)}"
+
+
+def _right(row: Row) -> str:
+    text = row.type
+    if row.parts or row.closed:
+        of = " of" if row.type.endswith("ARRAY") else ""
+        text = " ".join((f"{text}{of}", *row.parts, *((TAG_BUFFER,) if row.closed else ())))
+    return text if row.default in (None, "-") else f"{text}, default {row.default}"

@@ -1,0 +1,253 @@
+"""A message as its page shows it: what templates print, and what the script of the page chooses from."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import groupby
+from pathlib import PurePosixPath
+
+from kwirec.emitters.compat_matrix import MessageMatrix
+from kwirec.emitters.release_facts import version_facts
+from kwirec.guide.changes import VersionChange, changes
+from kwirec.guide.examples import Example, Examples
+from kwirec.guide.fields import FieldRow, field_rows
+from kwirec.guide.grammar import grammar
+from kwirec.guide.releases import Cell, Releases
+from kwirec.guide.rows import Row, rows
+from kwirec.guide.spans import Span
+from kwirec.ir.schema import Message, MessageKind
+from kwirec.lowering import Layouts, MessageLayout
+from kwirec.naming import python_name
+from kwirec.versions import VersionRange
+
+SIGNS = {"same": "=", "lossless": "≈", "lossy": "−", "inconvertible": "✗"}
+PARTS = {
+    MessageKind.REQUEST: "request",
+    MessageKind.RESPONSE: "response",
+    MessageKind.COORDINATOR_KEY: "key",
+    MessageKind.COORDINATOR_VALUE: "value",
+}
+"""The part of a page that a message is. Anchors begin with it: ``#request-v12.topics``."""
+
+_PLAIN = """\
+message = {name}.decode(data, {version})
+data = message.encode({version})"""
+_REQUEST = """\
+payload = PROTOCOL.encode_request({name}(), {version}, correlation_id=7, client_id="me")
+request = PROTOCOL.decode_request(payload).expect({name})"""
+_RESPONSE = """\
+payload = PROTOCOL.encode_response({name}(), {version}, correlation_id=7)
+response = PROTOCOL.decode_response(payload, api_key={key}, version={version}).expect({name})"""
+
+
+@dataclass(frozen=True)
+class LayoutView:
+    """The bytes of one or more ``versions``: the grammar as text, a row a field, and an example."""
+
+    layout: MessageLayout
+    versions: tuple[int, ...]
+    rows: tuple[Row, ...]
+    grammar: str
+    example: Example
+
+    @property
+    def range(self) -> str:
+        return ", ".join(map(str, VersionRange.runs(self.versions)))
+
+
+@dataclass(frozen=True)
+class VersionView:
+    """A version, with its facts in one line. ``joined`` says that the version before has the same bytes."""
+
+    version: int
+    layout: int
+    header: int | None
+    flexible: bool
+    status: str
+    releases: str
+    other_bytes_in: str
+    fingerprint: str
+    joined: bool
+
+    @property
+    def facts(self) -> str:
+        header = "no header" if self.header is None else f"header {self.header}"
+        kind = "flexible" if self.flexible else "not flexible"
+        releases = f"; releases {self.releases}" if self.releases else ""
+        return f"{header}, {kind}, {self.status}, layout {self.fingerprint}{releases}"
+
+
+@dataclass(frozen=True)
+class MessageView:
+    """All that a page shows of a message."""
+
+    message: Message
+    part: str
+    fields: Sequence[FieldRow]
+    layouts: Sequence[LayoutView]
+    versions: Sequence[VersionView]
+    changes: Sequence[VersionChange]
+    matrix: MessageMatrix
+    grid: Sequence[tuple[int, Sequence[Cell]]]
+
+    @property
+    def name(self) -> str:
+        return self.message.name
+
+    @cached_property
+    def newest(self) -> VersionView:
+        """The newest stable version that the newest release accepts; if there is none, the newest of all."""
+        stable = [one for one in self.versions if one.status in ("stable", "deprecated")]
+        return (stable or list(self.versions))[-1]
+
+    @property
+    def newest_layout(self) -> LayoutView:
+        return self.layouts[self.newest.layout]
+
+    @cached_property
+    def newest_rows(self) -> Mapping[str, Row]:
+        return {row.place: row for row in self.newest_layout.rows}
+
+    @property
+    def runs(self) -> Sequence[VersionRange]:
+        return self.matrix.runs
+
+    @property
+    def conversions(self) -> Iterator[tuple[str, Sequence[str]]]:
+        """For every run of versions the signs of its conversion to each run."""
+        for source, row in groupby(self.matrix.conversions(), key=lambda conversion: conversion[0]):
+            yield str(source), [SIGNS[to.relation] for _, _, to in row]
+
+    @cached_property
+    def lost(self) -> Sequence[tuple[str, str, str]]:
+        """Fields that other versions lack, with the versions that have them and what writing these does."""
+        return [
+            (path.replace("[]", ""), str(versions), "dropped" if field.ignorable else "refused if set")
+            for path, field, versions in self.matrix.fields_of_some_versions()
+        ]
+
+    @property
+    def source(self) -> str:
+        """The text of the definition."""
+        return self.message.decl.span.source.text[self.message.decl.span.start : self.message.decl.span.end]
+
+    @property
+    def file(self) -> str:
+        """The name of the file of the definition."""
+        return PurePosixPath(self.message.decl.span.source.name.replace("\\", "/")).name
+
+    def python(self, package: str, module: str) -> str:
+        """How to make and read the message in Python, with the generated package."""
+        name, version = self.name, self.newest.version
+        head = f"from {package}.{module} import {name}"
+        match self.message.kind:
+            case MessageKind.REQUEST:
+                use = _REQUEST
+            case MessageKind.RESPONSE:
+                use = _RESPONSE
+            case _:
+                use = _PLAIN
+        protocol = f"from {package} import PROTOCOL\n" if "PROTOCOL" in use else ""
+        return f"{protocol}{head}\n\n{use.format(name=name, version=version, key=self.message.api_key)}"
+
+    @property
+    def data(self) -> str:
+        """What the script needs, as JSON: a field is its index in ``fields``, -1 for what belongs to no field."""
+        index = {field.place: number for number, field in enumerate(self.fields)}
+        layouts = [
+            {
+                "versions": one.range,
+                "rows": [[index[row.place], _type(row), row.size, row.depth] for row in one.rows],
+                "example": _example(one.example, index),
+            }
+            for one in self.layouts
+        ]
+        versions = {one.version: [one.layout, one.facts] for one in self.versions}
+        found = {"name": self.name, "newest": self.newest.version, "versions": versions, "layouts": layouts}
+        return json.dumps(found, separators=(",", ":"), ensure_ascii=True)
+
+
+def _type(row: Row) -> str:
+    return row.type if row.tag is None else f"{row.type} <tag {row.tag}>"
+
+
+def _example(example: Example, index: Mapping[str, int]) -> dict[str, object]:
+    spans = [
+        [span.start, span.end, span.depth, span.name, span.kind, span.text, field]
+        for span, field in fields_of_spans(example, index)
+    ]
+    return {"version": example.version, "source": example.source, "hex": example.data.hex(), "spans": spans}
+
+
+def fields_of_spans(example: Example, index: Mapping[str, int]) -> Iterator[tuple[Span, int]]:
+    """Every span with the index of its field; -1 for headers and headings."""
+    for number, span in enumerate(example.spans):
+        yield span, index.get(place_of(span), -1) if number >= example.body else -1
+
+
+def place_of(span: Span) -> str:
+    """``topics[0].partitions[2].index`` → ``topics.partitions.index``; what is in records is of their field."""
+    parts = [part.partition("[")[0] for part in span.path.split(".")]
+    if "batch" in parts:
+        parts = parts[: parts.index("batch")]
+    return ".".join(part for part in parts if part != "tagged fields")
+
+
+def message_view(
+    message: Message, layouts: Layouts, matrix: MessageMatrix, releases: Releases, examples: Examples
+) -> MessageView:
+    by_version = layouts.by_message[message.name]
+    distinct = list(dict.fromkeys(by_version.values()))
+    having = {one: tuple(version for version, layout in by_version.items() if layout == one) for one in distinct}
+    found = []
+    for one in distinct:
+        versions = having[one]
+        lines = rows(one)
+        title = f"{message.name} ({'Version' if len(versions) == 1 else 'Versions'} {_range(versions)})"
+        text = "\n".join(grammar(one, lines, title))
+        found.append(LayoutView(one, versions, lines, text, examples.of(message, one, versions)))
+    rows_of = {version: found[distinct.index(layout)].rows for version, layout in by_version.items()}
+    return MessageView(
+        message=message,
+        part=PARTS.get(
+            message.kind, "message" if message.kind is not MessageKind.HEADER else python_name(message.name)
+        ),
+        fields=field_rows(message),
+        layouts=found,
+        versions=list(_versions(matrix, distinct, releases)),
+        changes=changes(rows_of, {version: layout.is_flexible for version, layout in by_version.items()}),
+        matrix=matrix,
+        grid=list(releases.grid(matrix)),
+    )
+
+
+def _range(versions: Sequence[int]) -> str:
+    return ", ".join(map(str, VersionRange.runs(versions)))
+
+
+def _versions(matrix: MessageMatrix, distinct: list[MessageLayout], releases: Releases) -> Iterator[VersionView]:
+    before = -1
+    for facts in version_facts(matrix, releases.history):
+        version = int(str(facts["version"]))
+        layout = distinct.index(matrix.shapes[version].layout)
+        header = facts["header"]
+        yield VersionView(
+            version=version,
+            layout=layout,
+            header=header if isinstance(header, int) else None,
+            flexible=bool(facts["flexible"]),
+            status=str(facts["status"]),
+            releases=_spans(facts["releases"]),
+            other_bytes_in=_spans(facts["other_bytes_in"]),
+            fingerprint=str(facts["layout"]),
+            joined=layout == before,
+        )
+        before = layout
+
+
+def _spans(text: object) -> str:
+    """``2.2.2..2.3.1 4.0.0`` → ``2.2.2 to 2.3.1, 4.0.0``"""
+    return str(text or "").replace(" ", ", ").replace("..", " to ")

@@ -1,0 +1,48 @@
+"""Renders pages. All texts are of definitions or recorded bytes, and so untrusted: Jinja escapes HTML, and what a
+browser would act on or not show, such as control and direction characters, is replaced first."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import jinja2
+from markupsafe import Markup
+
+from kwirec.diagnostics.columns import printable
+from kwirec.emitters.environment import FOLDERS
+
+
+def visible(value: Any) -> Any:
+    """A text with its lines, in which every other character can be seen; other values as they are."""
+    if isinstance(value, str) and not isinstance(value, Markup):
+        return "\n".join(map(printable, value.split("\n")))
+    return value
+
+
+def embedded(text: str) -> Markup:
+    """JSON for a ``script`` element, which nothing in it can end."""
+    json.loads(text)
+    return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))
+
+
+def anchor(text: str) -> str:
+    """Text as an ``id`` and the end of a link: letters, digits, ``.``, ``_`` and ``-``."""
+    return "".join(c if c.isascii() and (c.isalnum() or c in "._-") else "-" for c in text)
+
+
+ENVIRONMENT = jinja2.Environment(
+    loader=jinja2.FileSystemLoader(FOLDERS),
+    undefined=jinja2.StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+    keep_trailing_newline=True,
+    autoescape=True,
+    finalize=visible,
+)
+ENVIRONMENT.filters |= {"embedded": embedded, "anchor": anchor}
+
+
+def render(template: str, **context: object) -> str:
+    """The text of ``templates/guide/TEMPLATE``."""
+    return ENVIRONMENT.get_template(f"guide/{template}").render(**context)

@@ -1,0 +1,108 @@
+"""Pages of releases: the table of all, and one for each release that changed versions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from kwirec.emitters.compat_pages import decisive, range_cell
+from kwirec.emitters.release_facts import negotiations
+from kwirec.guide.releases import ApiChange, Releases, Upgrade
+from kwirec.merge.history import History
+from kwirec.versions import VersionRange
+
+if TYPE_CHECKING:
+    from kwirec.guide.site import MessagePage
+
+Content = tuple[str, str, str, Mapping[str, object]]
+"""Path, title, template and variables of a page."""
+
+SECTIONS: Mapping[str, Callable[[ApiChange], str]] = {
+    "New APIs": lambda one: one.added if one.new else "",
+    "New versions": lambda one: "" if one.new else one.added,
+    "Removed APIs": lambda one: one.removed if one.gone else "",
+    "Removed versions": lambda one: "" if one.gone else one.removed,
+    "Deprecated versions": lambda one: one.deprecated,
+    "Versions that became stable": lambda one: one.stable,
+    "Versions that are unstable": lambda one: one.unstable,
+}
+"""The sections of a page of a release, each with the versions that an API has in it."""
+
+
+def release_pages(history: History, releases: Releases, pages: Sequence[MessagePage]) -> Iterator[Content]:
+    """``releases/index.html`` and ``releases/RELEASE.html``; nothing without releases."""
+    if not releases.names:
+        return
+    by_key = {page.key: page for page in pages if page.path.startswith("api/")}
+    upgrades = list(releases.upgrades())
+    changing = [one for one in upgrades if one.changes]
+    same: dict[str, list[str]] = {}
+    for upgrade in upgrades:
+        if upgrade.changes:
+            latest = upgrade.release
+        else:
+            same.setdefault(latest, []).append(upgrade.release)
+    listed = [(one.release, f"{one.release}.html", _summary(one)) for one in reversed(changing)]
+    apis = negotiations(history)
+    columns = list(decisive(history.names, apis))
+    rows = [
+        {
+            "key": api.key,
+            "name": api.name,
+            "path": by_key[api.key].path if api.key in by_key else "",
+            "cells": [range_cell(history.releases[name].get(api.key)) for name in columns],
+        }
+        for api in apis
+    ]
+    content = {"releases": listed, "columns": columns, "rows": rows}
+    yield "releases/index.html", "Releases", "releases.html.jinja", content
+    for upgrade in changing:
+        before = upgrade.before
+        while before is not None and before not in {one.release for one in changing}:
+            before = upgrades[[one.release for one in upgrades].index(before)].before
+        yield (
+            f"releases/{upgrade.release}.html",
+            upgrade.release,
+            "release.html.jinja",
+            {
+                "upgrade": upgrade,
+                "before": f"{before}.html",
+                "same": same.get(upgrade.release, []),
+                "sections": list(_sections(upgrade, by_key)),
+            },
+        )
+
+
+def _summary(upgrade: Upgrade) -> str:
+    counts = {title: sum(bool(found(one)) for one in upgrade.changes) for title, found in SECTIONS.items()}
+    return ", ".join(f"{title[0].lower()}{title[1:]}: {count}" for title, count in counts.items() if count)
+
+
+def _sections(
+    upgrade: Upgrade, by_key: Mapping[int | None, MessagePage]
+) -> Iterator[tuple[str, list[dict[str, object]]]]:
+    for title, versions in SECTIONS.items():
+        rows = [
+            {
+                "key": one.key,
+                "name": one.name,
+                "path": by_key[one.key].path if one.key in by_key else "",
+                "versions": versions(one),
+                "details": list(_details(by_key.get(one.key), one)) if title == "New versions" else [],
+            }
+            for one in upgrade.changes
+            if versions(one)
+        ]
+        if rows:
+            yield title, rows
+
+
+def _details(page: MessagePage | None, change: ApiChange) -> Iterator[tuple[str, str]]:
+    """What the new versions of an API changed of request and response, with a link to the comparison."""
+    for view in page.messages if page else ():
+        added = {version for text in change.added.split(", ") for version in VersionRange.parse(text)}
+        for one in view.changes:
+            if one.version in added and one.before is not None:
+                sentences = "; ".join(" ".join((text, ", ".join(places))).strip() for text, places in one.sentences())
+                anchor = f"{page.path if page else ''}#{view.part}-v{one.version}-vs-{one.before}"
+                yield f"{view.part} {one.version} {sentences}", anchor

@@ -1,0 +1,154 @@
+"""Releases as pages show them: how each treats a version, and what each changed of the one before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import groupby
+
+from kwirec.emitters.compat_matrix import MessageMatrix
+from kwirec.emitters.release_facts import offer
+from kwirec.merge.history import ApiFacts, History, release_runs, span_text
+from kwirec.versions import NONE, VersionRange
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Neighbouring releases that treat a version alike: it is ``accepted``, ``deprecated``, ``unstable``, ``refused``
+    though advertised, or ``none``."""
+
+    span: str
+    width: int
+    status: str
+
+
+@dataclass(frozen=True)
+class ApiChange:
+    """What a release changed of an API: versions that it ``added`` or ``removed``, that it ``deprecated``, and those
+    that became ``stable`` or are ``unstable`` now. All are ranges as text, empty for none."""
+
+    key: int
+    name: str
+    new: bool
+    gone: bool
+    added: str
+    removed: str
+    deprecated: str
+    stable: str
+    unstable: str
+
+
+@dataclass(frozen=True)
+class Upgrade:
+    """A release with what it changed since the one before, ``None`` for the oldest."""
+
+    release: str
+    before: str | None
+    source: str
+    changes: tuple[ApiChange, ...]
+
+
+class Releases:
+    """All releases of a history, oldest first."""
+
+    def __init__(self, history: History) -> None:
+        self.history = history
+        self.names = tuple(history.names)
+        self._place = {name: place for place, name in enumerate(self.names)}
+
+    @property
+    def newest(self) -> str:
+        """The name of the newest release; empty if none is known."""
+        return self.names[-1] if self.names else ""
+
+    @property
+    def lines(self) -> list[tuple[str, int]]:
+        """The lines, such as ``3.9``, each with the number of its releases."""
+        return [(line, len(list(names))) for line, names in groupby(self.names, line_of)]
+
+    def grid(self, matrix: MessageMatrix) -> Iterator[tuple[int, Sequence[Cell]]]:
+        """For every version of a message how each release treats it."""
+        message = matrix.message
+        for version in matrix.shapes:
+            prints = self.history.prints(message.name, version)
+            statuses = {
+                release: (
+                    self.status(message.api_key, version, release)
+                    if message.is_rpc
+                    else "accepted" if release in prints else "none"
+                )
+                for release in self.names
+            }
+            yield version, [self._cell(span, found) for span, found in release_runs(self.names, statuses.get)]
+
+    def _cell(self, span: tuple[str, str], status: str) -> Cell:
+        first, last = span
+        return Cell(span_text(span).replace("..", " to "), self._place[last] - self._place[first] + 1, status)
+
+    def status(self, key: int | None, version: int, release: str) -> str:
+        """How a release treats a version of an API, as in :class:`Cell`."""
+        api = self.history.releases[release].get(-1 if key is None else key)
+        if api is None:
+            return "none"
+        if version in _parsed(api.unstable):
+            return "unstable"
+        found = offer(api)
+        if version not in found.accepted:
+            return "refused" if version in found.advertised else "none"
+        return "deprecated" if version in _parsed(api.deprecated) else "accepted"
+
+    def upgrades(self) -> Iterator[Upgrade]:
+        """Every release with its changes, oldest first."""
+        before: str | None = None
+        for name in self.names:
+            old = self.history.releases[before] if before else {}
+            changes = tuple(_changes(old, self.history.releases[name]))
+            yield Upgrade(name, before, self.history.sources.get(name, "definitions"), changes)
+            before = name
+
+
+def line_of(release: str) -> str:
+    """``3.9.1`` → ``3.9``, ``0.10.2.1`` → ``0.10``"""
+    return ".".join(release.split(".")[:2])
+
+
+def _changes(old: Mapping[int, ApiFacts], new: Mapping[int, ApiFacts]) -> Iterator[ApiChange]:
+    for key in sorted(old.keys() | new.keys()):
+        before, after = old.get(key), new.get(key)
+        api = after or before
+        if api is None or before == after:
+            continue
+        then, now = _versions(before), _versions(after)
+        change = ApiChange(
+            key,
+            api.name,
+            new=before is None,
+            gone=after is None,
+            added=_text(now["accepted"] - then["accepted"]),
+            removed=_text(then["accepted"] - now["accepted"]),
+            deprecated=_text(now["deprecated"] - then["deprecated"]),
+            stable=_text((then["unstable"] - now["unstable"]) & now["accepted"]),
+            unstable=_text(now["unstable"] - then["unstable"]),
+        )
+        if change != ApiChange(key, api.name, False, False, "", "", "", "", ""):
+            yield change
+
+
+def _versions(api: ApiFacts | None) -> dict[str, frozenset[int]]:
+    if api is None:
+        return dict.fromkeys(("accepted", "deprecated", "unstable"), frozenset())
+    return {
+        "accepted": frozenset(_parsed(api.accepts)),
+        "deprecated": frozenset(_parsed(api.deprecated)),
+        "unstable": frozenset(_parsed(api.unstable)),
+    }
+
+
+def _text(versions: frozenset[int]) -> str:
+    return ", ".join(map(str, VersionRange.runs(versions)))
+
+
+@cache
+def _parsed(text: str | None) -> VersionRange:
+    return VersionRange.parse(text) if text else NONE

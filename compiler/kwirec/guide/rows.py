@@ -1,0 +1,137 @@
+"""A layout as rows, one for each field in the order of the grammar: what all views of a version share.
+
+A row names its field by a *place*, such as ``topics.partitions.fetch_offset``: the attributes of generated classes
+from the message down, without indexes. A place is the anchor of the field on its page, and means the same field in
+all versions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kwirec.lowering.layout import (
+    ArrayKind,
+    BlobKind,
+    FieldLayout,
+    Kind,
+    MessageLayout,
+    ScalarKind,
+    StructKind,
+    TagLayout,
+)
+from kwirec.naming import python_name
+
+SCALAR_NAMES = {
+    "bool": "BOOLEAN",
+    "i8": "INT8",
+    "i16": "INT16",
+    "u16": "UINT16",
+    "i32": "INT32",
+    "u32": "UINT32",
+    "i64": "INT64",
+    "f64": "FLOAT64",
+    "uuid": "UUID",
+}
+TAG_BUFFER = "TAG_BUFFER"
+
+
+@dataclass(frozen=True)
+class Row:
+    """A field of one layout. ``type`` is complete: rows of equal types, tags and defaults are coded alike.
+
+    ``size`` is the number of bytes, followed by ``+`` if it is only the least. ``parts`` are the names of the fields
+    of a struct, without the tagged ones; ``closed`` says that a section of tagged fields ends it. ``default`` is
+    ``None`` for a field without a tag: a default has bytes only as that of a tagged field.
+    """
+
+    place: str
+    name: str
+    depth: int
+    type: str
+    size: str
+    tag: int | None
+    default: str | None
+    parts: tuple[str, ...]
+    closed: bool
+
+    @property
+    def label(self) -> str:
+        """The name as in the grammar: ``cluster_id<tag 0>``."""
+        return self.name if self.tag is None else f"{self.name}<tag {self.tag}>"
+
+
+def rows(layout: MessageLayout) -> tuple[Row, ...]:
+    """The fields of a layout, structs before their fields, tagged fields after the others of their struct."""
+    return tuple(_rows(layout.body, "", 0))
+
+
+def _rows(struct: StructKind, prefix: str, depth: int) -> Iterator[Row]:
+    every: tuple[FieldLayout | TagLayout, ...] = (*struct.fields, *(struct.tags or ()))
+    for one in every:
+        name = python_name(one.name)
+        inner = innermost(one.kind)
+        below = inner if isinstance(inner, StructKind) else None
+        yield Row(
+            place=f"{prefix}{name}",
+            name=name,
+            depth=depth,
+            type=type_text(one.kind),
+            size=size_text(one),
+            tag=one.tag if isinstance(one, TagLayout) else None,
+            default=one.default_text if isinstance(one, TagLayout) else None,
+            parts=tuple(shown(field) for field in below.fields) if below else (),
+            closed=bool(below and below.tags is not None),
+        )
+        if below:
+            yield from _rows(below, f"{prefix}{name}.", depth + 1)
+
+
+def innermost(kind: Kind) -> Kind:
+    """The kind within all arrays."""
+    while isinstance(kind, ArrayKind):
+        kind = kind.element
+    return kind
+
+
+def shown(field: FieldLayout) -> str:
+    """A field in the line of its struct: in brackets if it is an array."""
+    name = python_name(field.name)
+    return f"[{name}]" if isinstance(field.kind, ArrayKind) else name
+
+
+def type_text(kind: Kind) -> str:
+    """The type as the grammar writes it, such as ``COMPACT_NULLABLE_ARRAY of INT32``; a struct is ``STRUCT``."""
+    match kind:
+        case ScalarKind():
+            return SCALAR_NAMES[kind.text]
+        case BlobKind():
+            name = "STRING" if kind.string else "RECORDS" if kind.records else "BYTES"
+            return f"{'COMPACT_' if kind.compact else ''}{'NULLABLE_' if kind.nullable else ''}{name}"
+        case ArrayKind():
+            name = f"{'COMPACT_' if kind.compact else ''}{'NULLABLE_' if kind.nullable else ''}ARRAY"
+            return name if isinstance(kind.element, StructKind) else f"{name} of {type_text(kind.element)}"
+        case StructKind():
+            return "NULLABLE_STRUCT" if kind.nullable else "STRUCT"
+
+
+def size_text(field: FieldLayout | TagLayout) -> str:
+    least, exact = size(field.kind)
+    return str(least) if exact else f"{least}+"
+
+
+def size(kind: Kind) -> tuple[int, bool]:
+    """The least number of bytes of a value, and whether it has no other: nulls and empty arrays have few."""
+    match kind:
+        case ScalarKind():
+            return kind.width, True
+        case BlobKind():
+            return (1 if kind.compact else 2 if kind.string else 4), False
+        case ArrayKind():
+            return (1 if kind.compact else 4), False
+        case StructKind():
+            if kind.nullable:
+                return 1, False
+            sizes = [size(one.kind) for one in kind.fields]
+            closing = int(kind.tags is not None)
+            return sum(least for least, _ in sizes) + closing, not closing and all(exact for _, exact in sizes)

@@ -1,0 +1,367 @@
+"use strict";
+// Chooses what is visible: all facts are in the page without this script, except boxes and older examples.
+
+const html = document.documentElement;
+const root = document.body.dataset.root;
+html.classList.add("scripted");
+
+const make = (tag, attributes = {}, ...children) => {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name === "data") Object.assign(made.dataset, value);
+    else if (name === "class") made.className = value;
+    else made.setAttribute(name, value);
+  }
+  made.append(...children);
+  return made;
+};
+
+// A message: its version, the one that it is compared with, and the field under the pointer
+
+class Message {
+  constructor(article) {
+    this.article = article;
+    this.part = article.dataset.part;
+    this.data = JSON.parse(article.querySelector("script.data").textContent);
+    this.fields = [...article.querySelectorAll(".fields tbody tr")];
+    this.radios = [...article.querySelectorAll(".versions input")];
+    this.select = article.querySelector(".compare select");
+    this.pinned = false;
+    article.querySelector(".layout").hidden = !this.fields.length;
+    article.querySelector(".actions").hidden = false;
+    for (const radio of this.radios) radio.addEventListener("change", () => this.link());
+    this.select.addEventListener("change", () => this.link());
+    article.addEventListener("pointerover", event => this.pinned || this.light(event.target));
+    article.addEventListener("pointerleave", () => this.pinned || this.light(null));
+    article.addEventListener("focusin", event => this.pinned || this.light(event.target));
+    article.addEventListener("click", event => this.click(event));
+  }
+
+  get place() { return (version, other) => `${this.part}-v${version}${other ? `-vs-${other}` : ""}`; }
+
+  get chosen() { return this.radios.find(radio => radio.checked)?.value ?? String(this.data.newest); }
+
+  link() { location.hash = this.place(this.chosen, this.select.value); }
+
+  show(version, other) {
+    const known = value => value in this.data.versions;
+    this.version = known(version) ? version : String(this.data.newest);
+    this.other = known(other) && other !== this.version ? other : "";
+    const [layout, facts] = this.data.versions[this.version];
+    this.layout = this.data.layouts[layout];
+    for (const radio of this.radios) radio.checked = radio.value === this.version;
+    this.select.value = this.other;
+    const changes = this.compare();
+    const told = this.other ? `; compared with version ${this.other}: ${changes}` : "";
+    this.article.querySelector(".facts").textContent = `Version ${this.version}: ${facts}${told}`;
+    this.drawGrammar(layout);
+    this.drawFields();
+    this.drawBoxes();
+    this.drawBytes();
+    this.pinned = false;
+    this.light(null);
+  }
+
+  compare() {
+    const now = new Map(this.layout.rows.map(row => [row[0], row]));
+    const then = this.other ? this.data.layouts[this.data.versions[this.other][0]].rows : this.layout.rows;
+    const before = new Map(then.map(row => [row[0], row]));
+    const count = { added: 0, gone: 0, changed: 0 };
+    this.state = this.fields.map((_, field) => {
+      const [a, b] = [before.get(field), now.get(field)];
+      const state = !a && b ? "added" : a && !b ? "gone" : a && b && a[1] !== b[1] ? "changed" : "";
+      if (state) count[state] += 1;
+      return { state, row: b ?? a, before: a, present: Boolean(b) };
+    });
+    const told = Object.entries({ added: count.added, removed: count.gone, changed: count.changed });
+    return told.filter(([, many]) => many).map(([what, many]) => `${many} ${what}`).join(", ") || "the same bytes";
+  }
+
+  drawGrammar(layout) {
+    for (const details of this.article.querySelectorAll(".grammars details")) {
+      const shown = details.dataset.layout === String(layout);
+      details.classList.toggle("shown", shown);
+      details.open = shown;
+      if (!shown) continue;
+      const pre = details.querySelector("pre");
+      if (!pre.querySelector(".line")) pre.replaceChildren(...pre.textContent.split("\n").map((line, number) => this.line(line, number)));
+      for (const line of pre.querySelectorAll(".line")) {
+        line.classList.remove("added", "gone", "changed");
+        const state = this.state[line.dataset.field]?.state;
+        if (state) line.classList.add(state);
+      }
+    }
+  }
+
+  line(text, number) {
+    const field = number ? this.layout.rows[number - 1][0] : -1;
+    const pieces = text.split(/(\b[A-Z][A-Z0-9_]+\b)/).map((piece, index) => {
+      if (index % 2 === 0) return piece;
+      return make("span", { class: piece === "TAG_BUFFER" ? "tags" : "word" }, piece);
+    });
+    return make("span", { class: "line", data: { field } }, ...pieces);
+  }
+
+  drawFields() {
+    const signs = { added: "+", gone: "−", changed: "~" };
+    this.fields.forEach((tr, field) => {
+      const { state, row, before, present } = this.state[field];
+      tr.classList.remove("added", "gone", "changed");
+      tr.classList.toggle("absent", !present);
+      if (state) tr.classList.add(state);
+      tr.querySelector(".mark").textContent = signs[state] ?? "";
+      const type = tr.querySelector(".type");
+      type.replaceChildren(...(state === "changed" ? [make("del", {}, before[1]), " "] : []), row?.[1] ?? "");
+      tr.querySelector(".size").textContent = row?.[2] ?? "";
+    });
+  }
+
+  name(field) { return this.fields[field].querySelector("a").textContent; }
+
+  drawBoxes() {
+    const boxes = this.article.querySelector(".boxes");
+    const around = [boxes];
+    boxes.replaceChildren();
+    for (const [field, type, size, depth] of this.layout.rows) {
+      const inner = make("div", { class: "inner" });
+      const tagged = type.includes("<tag ") ? " tagged" : "";
+      const box = make("div", { class: `box${tagged}`, title: type, data: { field } }, this.name(field), make("span", { class: "size" }, size), inner);
+      around[depth].append(box);
+      around.length = depth + 1;
+      around.push(inner);
+    }
+    for (const inner of boxes.querySelectorAll(".inner:empty")) inner.remove();
+  }
+
+  drawBytes() {
+    const { hex, spans, source, version } = this.layout.example;
+    const size = hex.length / 2;
+    const bytes = `${size} byte${size === 1 ? "" : "s"}`;
+    this.article.querySelector(".origin").textContent = source
+      ? `Version ${version}, as ${source} read or wrote it: ${bytes}.`
+      : `Version ${version}, made up: every field is set, every array has one element; ${bytes}.`;
+    this.owners = new Array(size).fill(-1);
+    spans.forEach(([start, end], number) => this.owners.fill(number, start, end));
+    const dump = [];
+    for (let start = 0; start < size; start += 16) {
+      const line = make("div", {}, make("span", { class: "offset" }, String(start)));
+      for (let at = start; at < Math.min(start + 16, size); at += 1) {
+        const span = this.owners[at];
+        line.append(make("b", { class: span % 2 ? "uneven" : "even", data: { span } }, hex.slice(2 * at, 2 * at + 2)));
+      }
+      dump.push(line);
+    }
+    this.article.querySelector(".hex").replaceChildren(...dump);
+    const rows = spans.map(([start, end, depth, name, kind, text, field], span) =>
+      make("tr", { class: `depth-${Math.min(depth, 12)}`, data: { span, owner: field } },
+        make("td", { class: "at" }, end > start ? String(start) : ""), make("th", { scope: "row" }, name),
+        make("td", {}, kind === name ? "" : kind), make("td", { class: "value" }, text)));
+    this.article.querySelector(".spans tbody").replaceChildren(...rows);
+    this.article.querySelector(".command").textContent = this.command(hex, version);
+  }
+
+  command(hex, version) {
+    if (this.part === "request") return `kwire decode --payload ${hex}`;
+    const api = this.data.name.replace(/Response$/, "");
+    if (this.part === "response") return `kwire decode --payload --response --api-key ${api} --version ${version} ${hex}`;
+    return `kwire decode --message ${this.data.name} --version ${version} ${hex}`;
+  }
+
+  light(target) {
+    for (const lit of this.article.querySelectorAll(".lit")) lit.classList.remove("lit");
+    const found = target?.closest?.("[data-span], [data-field]");
+    if (!found || !this.article.contains(found)) return;
+    const { spans } = this.layout.example;
+    let field = Number(found.dataset.field ?? -1);
+    let lit = [];
+    if (found.dataset.span !== undefined && Number(found.dataset.span) >= 0) {
+      const span = Number(found.dataset.span);
+      [, , , , , , field] = spans[span];
+      lit = [span];
+    } else if (field >= 0) {
+      lit = spans.flatMap((span, number) => (span[6] === field ? [number] : []));
+    }
+    for (const span of lit) {
+      for (const one of this.article.querySelectorAll(`[data-span="${span}"]`)) one.classList.add("lit");
+    }
+    if (field < 0) return;
+    for (const one of this.article.querySelectorAll(`[data-field="${field}"]`)) one.classList.add("lit");
+  }
+
+  click(event) {
+    const copy = event.target.closest("[data-copy]");
+    if (copy) {
+      const text = copy.dataset.copy === "hex" ? this.layout.example.hex : this.article.querySelector(".command").textContent;
+      copied(text, this.article.querySelector(".told"));
+    } else if (event.target.closest("[data-span], .line, .box")) {
+      this.pinned = !this.pinned;
+      this.light(event.target);
+    }
+  }
+}
+
+async function copied(text, told) {
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    // Pages that are opened as files may lack the clipboard: copy a selection instead.
+    const area = make("textarea", { readonly: "", "aria-hidden": "true" });
+    area.value = text;
+    document.body.append(area);
+    area.select();
+    document.execCommand("copy");
+    area.remove();
+  }
+  told.textContent = "Copied";
+  setTimeout(() => { told.textContent = ""; }, 2000);
+}
+
+// The part of the address after #: request, request-v12, request-v12-vs-11, each with .topics.partitions
+
+const messages = [...document.querySelectorAll("article.message")].map(article => new Message(article));
+
+function follow() {
+  const hash = decodeURIComponent(location.hash.slice(1));
+  const found = messages.find(({ part }) => hash === part || hash.startsWith(`${part}-`) || hash.startsWith(`${part}.`));
+  const current = found ?? messages.find(one => one.article.classList.contains("current")) ?? messages[0];
+  if (!current) return;
+  const [, version, other, place] = /^\w+?(?:-v(\d+))?(?:-vs-(\d+))?(?:\.(.+))?$/.exec(hash) ?? [];
+  for (const one of messages) one.article.classList.toggle("current", one === current);
+  for (const link of document.querySelectorAll(".parts a")) {
+    if (link.dataset.part === current.part) link.setAttribute("aria-current", "true");
+    else link.removeAttribute("aria-current");
+  }
+  if (version !== undefined) current.show(version, other ?? "");
+  else current.show(current.version ?? String(current.data.newest), current.other ?? "");
+  const target = found && document.getElementById(place ? `${current.part}.${place}` : hash);
+  if (!target) return;
+  target.scrollIntoView();
+  if (place) {
+    target.classList.remove("absent");
+    current.light(target);
+  }
+}
+
+if (messages.length) {
+  addEventListener("hashchange", follow);
+  follow();
+}
+
+// Anchors of Kafka's own page, on the index: #The_Messages_Fetch
+
+if (location.hash.startsWith("#The_Messages_")) {
+  const row = document.getElementById(location.hash.slice(1));
+  if (row) location.replace(row.querySelector("a").href);
+}
+
+// The filters of the index
+
+const filters = [...document.querySelectorAll("[data-filter]")];
+if (filters.length) {
+  document.querySelector(".filters").hidden = false;
+  const rows = [...document.querySelectorAll(".keys tbody tr")];
+  const matches = (row, { dataset: { filter }, value }) => {
+    if (!value) return true;
+    const text = row.dataset[filter];
+    return filter === "name" ? text.toLowerCase().includes(value.toLowerCase()) : text.split(" ").includes(value) || text === value;
+  };
+  const apply = () => {
+    for (const row of rows) row.hidden = !filters.every(one => matches(row, one));
+    document.querySelector(".shown").textContent = `${rows.filter(row => !row.hidden).length} of ${rows.length}`;
+  };
+  for (const one of filters) one.addEventListener("input", apply);
+  apply();
+}
+
+// Search, whose index is loaded when the box is first used
+
+const box = document.getElementById("search");
+const hits = document.getElementById("hits");
+let index = null;
+let chosen = -1;
+
+const load = name => new Promise((resolve, reject) => {
+  const script = make("script", { src: `${root}assets/${name}` });
+  script.addEventListener("load", resolve);
+  script.addEventListener("error", reject);
+  document.head.append(script);
+});
+const words = text => text.split(/[\s_.,:;()[\]{}<>"'`/–-]+|(?<=[a-z0-9])(?=[A-Z])/).filter(Boolean);
+
+function loaded() {
+  index ??= (async () => {
+    await Promise.all([load("minisearch.js"), load("search.js")]);
+    const made = new MiniSearch({
+      fields: ["name", "place", "more", "doc"],
+      idField: "id",
+      tokenize: words,
+      processTerm: term => term.toLowerCase(),
+      searchOptions: {
+        boost: { name: 6, more: 3, place: 2 },
+        combineWith: "AND",
+        prefix: (_, at, terms) => at === terms.length - 1,
+        fuzzy: term => (term.length > 4 && !/\d/.test(term) ? 0.15 : false),
+        boostDocument: id => window.kwireSearch[id][5],
+      },
+    });
+    await made.addAllAsync(window.kwireSearch.map(([, name, place, more, doc], id) => ({ id, name, place, more, doc })));
+    return made;
+  })();
+  return index;
+}
+
+async function search() {
+  const text = box.value.trim();
+  const made = await loaded();
+  if (text !== box.value.trim()) return;
+  const same = text.toLowerCase().replace(/[\s_-]+/g, "");
+  const exact = ({ id }) => window.kwireSearch[id][1].toLowerCase().replace(/[\s_-]+/g, "") === same;
+  const found = text ? made.search(text) : [];
+  const ranked = [...found.filter(exact), ...found.filter(one => !exact(one))].slice(0, 30);
+  hits.replaceChildren(...ranked.map(({ id }, number) => {
+    const [path, name, place, , doc] = window.kwireSearch[id];
+    const link = make("a", { href: root + path, tabindex: "-1" }, make("b", {}, name), ` ${place}`, make("span", { class: "doc" }, doc));
+    return make("li", { role: "option", id: `hit-${number}`, "aria-selected": "false" }, link);
+  }));
+  if (text && !ranked.length) hits.append(make("li", { role: "option", "aria-selected": "false", "aria-disabled": "true" }, "Nothing found"));
+  hits.hidden = !text;
+  box.setAttribute("aria-expanded", String(!hits.hidden));
+  choose(ranked.length ? 0 : -1);
+}
+
+function choose(number) {
+  chosen = number;
+  [...hits.children].forEach((hit, at) => hit.setAttribute("aria-selected", String(at === number)));
+  if (number < 0) box.removeAttribute("aria-activedescendant");
+  else {
+    box.setAttribute("aria-activedescendant", `hit-${number}`);
+    hits.children[number].scrollIntoView({ block: "nearest" });
+  }
+}
+
+function close() {
+  hits.hidden = true;
+  box.setAttribute("aria-expanded", "false");
+  choose(-1);
+}
+
+box.addEventListener("focus", loaded);
+box.addEventListener("input", search);
+box.addEventListener("keydown", event => {
+  const count = hits.querySelectorAll("a").length;
+  if (event.key === "ArrowDown" && count) choose((chosen + 1) % count);
+  else if (event.key === "ArrowUp" && count) choose((chosen - 1 + count) % count);
+  else if (event.key === "Enter" && chosen >= 0) hits.children[chosen].querySelector("a")?.click();
+  else if (event.key === "Escape") { box.value = ""; close(); }
+  else return;
+  event.preventDefault();
+});
+hits.addEventListener("click", event => { if (event.target.closest("a")) close(); });
+document.addEventListener("click", event => { if (!event.target.closest(".search")) close(); });
+document.addEventListener("keydown", event => {
+  const typing = event.target.closest("input:not([type=radio]), select, textarea");
+  if (event.key === "/" && !typing && !event.ctrlKey && !event.metaKey && !event.altKey) {
+    event.preventDefault();
+    box.focus();
+  }
+});

@@ -1,0 +1,52 @@
+"""The guide of the whole protocol, made once for all tests of a worker."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from kwirec.diagnostics.diagnostic import Report
+from kwirec.driver import Loaded, load
+from kwirec.emitters.compat import history_of
+from kwirec.guide.chapters import read_chapters
+from kwirec.guide.examples import read_examples
+from kwirec.guide.site import Inputs, emit_site
+from kwirec.lowering import lower
+
+ROOT = Path(__file__).parents[2]
+UNION = ROOT / "message_defs" / "kafka"
+CLOCKWORK = ROOT / "tests" / "data" / "clockwork"
+
+
+def loaded(folder: Path) -> Loaded:
+    report = Report()
+    found = load([folder], report)
+    assert not report.has_errors(), [diagnostic.message for diagnostic in report.diagnostics]
+    return found
+
+
+def inputs(folder: Path, package: str = "") -> Inputs:
+    found = loaded(folder)
+    return Inputs(
+        schema=found.schema,
+        layouts=lower(found.schema),
+        history=history_of([folder]),
+        errors=found.errors,
+        recorded=read_examples([folder]),
+        chapters=read_chapters([folder]),
+        title="Kafka protocol",
+        package=package,
+    )
+
+
+@pytest.fixture(scope="session")
+def union() -> Inputs:
+    return inputs(UNION, "kwire_kafka")
+
+
+@pytest.fixture(scope="session")
+def site(union: Inputs) -> Mapping[str, str]:
+    """The texts of all files by path."""
+    return {artifact.path: artifact.text for artifact in emit_site(union)}

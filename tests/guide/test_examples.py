@@ -1,0 +1,83 @@
+"""Examples: the spans of recorded frames are those of ``kwire decode``, and what is made up decodes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from kwire.trace import expand_records, trace_request, trace_response
+from kwire_kafka import PROTOCOL
+from kwirec.emitters.modules import class_names, group_modules
+from kwirec.guide.examples import Example, Examples, read_examples
+from kwirec.guide.site import Inputs
+from kwirec.guide.spans import BadExampleError
+from kwirec.ir.schema import MessageKind
+from tests.guide.conftest import UNION
+
+
+@pytest.fixture(scope="module")
+def examples(union: Inputs) -> list[tuple[str, Example]]:
+    """Every example of the protocol with its message."""
+    classes = {}
+    for group in group_modules(union.schema):
+        names = class_names(group.messages)
+        for message in group.messages:
+            classes[message.name] = {struct.name: names[message.name, struct.name] for struct in message.structs}
+    found = Examples(union.layouts, union.recorded, classes)
+    made = []
+    for message in union.schema.messages:
+        by_version = union.layouts.by_message[message.name]
+        for layout in dict.fromkeys(by_version.values()):
+            versions = [version for version, one in by_version.items() if one == layout]
+            made.append((message.name, found.of(message, layout, versions)))
+    return made
+
+
+@pytest.mark.slow
+def test_recorded_frames_have_the_spans_of_kwire_decode(examples: list[tuple[str, Example]]) -> None:
+    """All but the records of a compressed batch, which have no bytes of their own."""
+    recorded = [(name, one) for name, one in examples if one.source]
+    assert len(recorded) > 400
+    for name, one in recorded:
+        if PROTOCOL[name].__name__.endswith("Request"):
+            trace = trace_request(PROTOCOL, one.data, expand=expand_records)
+        else:
+            key = PROTOCOL[name].API_KEY
+            assert key is not None
+            trace = trace_response(PROTOCOL, one.data, key, one.version, expand=expand_records)
+        open_spans = [span for span in trace.spans if span.kind != "record" or span.end > span.start]
+        expected = [(span.start, span.end, span.content, span.path, span.depth, span.kind) for span in open_spans]
+        found = [
+            (span.start, span.end, span.content, span.path.replace("request_api_", "api_"), span.depth, span.kind)
+            for span in one.spans
+        ]
+        headings = {name, "RequestHeader", "ResponseHeader"}
+        assert [span for span in found if span[5] not in headings] == [span for span in expected if span[5]], name
+        for ours, theirs in zip(one.spans, open_spans, strict=True):
+            if theirs.kind in ("int16", "int32", "string", "compact string") and not theirs.text:
+                assert json.loads(ours.text) == theirs.value
+
+
+@pytest.mark.slow
+def test_what_is_made_up_decodes_to_a_message_with_every_field_set(examples: list[tuple[str, Example]]) -> None:
+    made_up = [(name, one) for name, one in examples if not one.source]
+    assert len(made_up) > 100
+    for name, one in made_up:
+        body = one.data[one.spans[one.body].start :]
+        message = PROTOCOL[name].decode(body, one.version)
+        assert message.encode(one.version) == body
+
+
+def test_a_line_that_is_no_example_is_named(tmp_path: Path) -> None:
+    (tmp_path / "examples.jsonl").write_text(
+        '{"source": "me", "message": "M", "version": 1, "hex": "00"}\n{"hex": 3}\n'
+    )
+    with pytest.raises(BadExampleError, match=r"examples\.jsonl, line 2: "):
+        read_examples([tmp_path])
+
+
+def test_examples_are_of_requests_and_responses_that_the_protocol_has(union: Inputs) -> None:
+    kinds = {message.name: message.kind for message in union.schema.messages}
+    assert {kinds[one.message] for one in read_examples([UNION])} == {MessageKind.REQUEST, MessageKind.RESPONSE}

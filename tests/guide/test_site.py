@@ -1,0 +1,124 @@
+"""The site as a whole: links, anchors, sizes, and protocols without releases."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from html.parser import HTMLParser
+from pathlib import Path, PurePosixPath
+from posixpath import normpath
+
+import pytest
+from click.testing import CliRunner
+
+from kwirec.cli import main
+from kwirec.guide.site import Inputs, emit_site
+from tests.guide.conftest import CLOCKWORK, inputs
+
+
+class Anchors(HTMLParser):
+    """The ids and links of a page, and what it loads."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.ids: list[str] = []
+        self.links: list[str] = []
+        self.loaded: list[str] = []
+        self.inline = 0
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        found = {name: value or "" for name, value in attrs}
+        assert not any(name.startswith("on") or name == "style" for name in found), found
+        if "id" in found:
+            self.ids.append(found["id"])
+        if tag == "a" and "href" in found:
+            self.links.append(found["href"])
+        if tag in ("script", "img", "link"):
+            self.loaded += [found[name] for name in ("src", "href") if name in found]
+            self.inline += tag == "script" and "src" not in found and found.get("type") != "application/json"
+
+
+def check(site: Mapping[str, str]) -> None:
+    """Every link leads to a page and an anchor that are there, and nothing is loaded but the files of the site."""
+    pages = {path: Anchors(text) for path, text in site.items() if path.endswith(".html")}
+    for path, page in pages.items():
+        assert len(page.ids) == len(set(page.ids)), (path, [one for one in page.ids if page.ids.count(one) > 1][:3])
+        assert not page.inline, path
+        for link in page.links:
+            target, _, anchor = link.partition("#")
+            target = normpath(str(PurePosixPath(path).parent / target)) if target else path
+            assert target in pages, (path, link)
+            known = pages[target].ids
+            plain = re.sub(r"-v\d+(-vs-\d+)?", "", anchor)
+            assert not anchor or anchor in known or plain in known, (path, link)
+        for file in page.loaded:
+            assert normpath(str(PurePosixPath(path).parent / file)) in site, (path, file)
+
+
+@pytest.mark.slow
+def test_every_link_of_the_protocol_resolves(site: Mapping[str, str]) -> None:
+    check(site)
+
+
+@pytest.mark.slow
+def test_entries_of_the_search_lead_to_anchors(site: Mapping[str, str]) -> None:
+    ids = {path: set(Anchors(text).ids) for path, text in site.items() if path.endswith(".html")}
+    entries = json.loads(site["assets/search.js"].removeprefix("window.kwireSearch = ").removesuffix(";\n"))
+    assert len(entries) > 2500
+    for place, *_ in entries:
+        path, _, anchor = place.partition("#")
+        assert not anchor or anchor in ids[path], place
+
+
+@pytest.mark.slow
+def test_pages_and_site_stay_within_their_budgets(site: Mapping[str, str], union: Inputs) -> None:
+    sizes = {path: len(text.encode()) for path, text in site.items()}
+    assert max(size for path, size in sizes.items() if path.endswith(".html")) <= 400_000
+    assert sum(sizes.values()) <= 20_000_000
+    assert {artifact.path: artifact.text for artifact in emit_site(union)} == site
+
+
+@pytest.mark.slow
+def test_a_page_without_script_has_every_grammar_and_the_newest_example(
+    site: Mapping[str, str], union: Inputs
+) -> None:
+    page = site["api/fetch.html"]
+    assert page.count("FetchRequest (Version") == len(set(union.layouts.by_message["FetchRequest"].values()))
+    assert "COMPACT_NULLABLE_RECORDS" in page
+    assert 'id="request.topics.partitions.fetch_offset"' in page
+    assert "00 01 00 12" in page
+
+
+def test_vendored_search_is_the_one_that_notice_names() -> None:
+    folder = Path(__file__).parents[2] / "templates" / "guide" / "vendor"
+    digest = hashlib.sha256((folder / "minisearch.js").read_bytes()).hexdigest()
+    assert digest == "03c27931eb603af1d3358579e9885eafdb6a2f5fa9929557b3e77d7e99d06d03"
+    assert "MiniSearch 7.2.0" in (folder.parents[2] / "NOTICE").read_text("utf-8")
+    assert "Permission is hereby granted" in (folder / "minisearch.LICENSE.txt").read_text("utf-8")
+
+
+def test_a_protocol_of_its_own_has_no_pages_of_releases_and_errors() -> None:
+    site = {artifact.path: artifact.text for artifact in emit_site(inputs(CLOCKWORK))}
+    check(site)
+    assert "errors.html" not in site
+    assert not [path for path in site if path.startswith("releases/")]
+    assert "ClockRequest" in site["api/clock.html"]
+
+
+def test_the_command_writes_checks_and_refuses(tmp_path: Path) -> None:
+    run = CliRunner().invoke
+    out = tmp_path / "site"
+    given = ["guide", str(CLOCKWORK), "--out", str(out), "--quiet"]
+    written = run(main, given)
+    assert written.exit_code == 0, written.output
+    assert "clockwork protocol" in (out / "index.html").read_text("utf-8")
+    assert run(main, [*given, "--check"]).exit_code == 0
+    (out / "types.html").write_text("changed", "utf-8")
+    assert run(main, [*given, "--check"]).exit_code == 1
+    (out / "mine.txt").write_text("mine", "utf-8")
+    refused = run(main, given)
+    assert refused.exit_code == 2
+    assert "mine.txt" in refused.output
