@@ -25,7 +25,7 @@ def compiled(definitions: Path, package: str, folder: Path) -> ModuleType:
     assert not report.has_errors(), [diagnostic.message for diagnostic in report.diagnostics]
     layouts = lower(schema)
     artifacts = [emit_module(group, layouts.halves) for group in groups]
-    artifacts += emit_package(groups, name=package, errors=loaded.errors)
+    artifacts += emit_package(groups, name=package, errors=loaded.errors, enums=schema.enums)
     if (definitions / "releases.json").is_file():
         artifacts += emit_compatibility(layouts, groups, history_of([definitions]), package=package)
     artifacts += [emit_models(group, package=package) for group in groups]

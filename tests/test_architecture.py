@@ -30,7 +30,7 @@ RUNTIME_LAYERS = (
     ("secrets",),
     ("arrays", "errors", "policy", "uuids"),
     ("frames", "lookup", "primitives", "request_log", "schema"),
-    ("compression", "native", "redaction"),
+    ("compression", "enums", "native", "redaction"),
     ("wire",),
     ("interpreter", "json_form", "records"),
     ("message",),
@@ -44,7 +44,19 @@ RUNTIME_LAYERS = (
 of the interpreter and of the JSON form, which it imports when it needs them; they know it by annotation only."""
 
 GENERATED_LAYERS = (
-    ("api", "api_keys", "coordinator", "data", "entity_types", "errors", "headers", "index", "metadata", "releases"),
+    (
+        "api",
+        "api_keys",
+        "coordinator",
+        "data",
+        "entity_types",
+        "enums",
+        "errors",
+        "headers",
+        "index",
+        "metadata",
+        "releases",
+    ),
     ("arrow", "compat", "models"),
 )
 

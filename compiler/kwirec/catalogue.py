@@ -23,7 +23,8 @@ BLOCKS: Mapping[str, str] = {
     "K4": "Types and structs",
     "K5": "Defaults",
     "K6": "Tagged fields",
-    "K7": "Messages, pairs and api keys",
+    "K7": "Messages, pairs, api keys and headers",
+    "K8": "Enums",
 }
 """Titles of the groups of codes, by their first two characters."""
 

@@ -93,7 +93,7 @@ def generate(
     for number, group in enumerate(groups, 1):
         artifacts.append(emit_module(group, layouts.halves))
         phase("emit", number, len(groups))
-    artifacts += emit_package(groups, name=package, errors=loaded.errors)
+    artifacts += emit_package(groups, name=package, errors=loaded.errors, enums=schema.enums)
     artifacts += emit_compatibility(layouts, groups, history_of(paths), package=package)
     artifacts += [emit_models(group, package=package) for group in groups]
     outcome = write(

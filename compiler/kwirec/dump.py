@@ -24,7 +24,7 @@ from kwirec.frontend.syntax import (
     TypeExpr,
 )
 from kwirec.ir.literals import default_literal
-from kwirec.ir.schema import Message, Schema, Struct
+from kwirec.ir.schema import Enum, Message, Schema, Struct
 from kwirec.json_text import json_line
 from kwirec.lowering.layout import MessageLayout, describe
 from kwirec.lowering.lowering import Layouts
@@ -37,8 +37,9 @@ def dump_syntax(documents: Iterable[Document]) -> str:
 
 
 def dump_schema(schema: Schema) -> str:
-    """Every message with its structs and fields: types resolved, ranges as declared, defaults typed."""
-    return _text(line for message in schema.messages for line in _message(message))
+    """Every message with its structs and fields: types resolved, ranges as declared, defaults typed. Enums last."""
+    lines = [line for message in schema.messages for line in _message(message)]
+    return _text([*lines, *(line for enum in schema.enums for line in _enum(enum))])
 
 
 def dump_layouts(schema: Schema, layouts: Layouts) -> str:
@@ -93,6 +94,7 @@ def _message(message: Message) -> Iterator[str]:
     facts = _facts(
         deprecated=message.deprecated,
         unstable=message.latest_unstable,
+        headers=tuple(f"{versions}:{number}" for versions, number in message.headers),
         listeners=message.listeners,
         aliases=message.aliases,
     )
@@ -102,6 +104,11 @@ def _message(message: Message) -> Iterator[str]:
         if struct is not message.root:
             yield f"  {'common struct' if struct.common else 'struct'} {struct.name}  versions={struct.versions}"
         yield from _fields(struct)
+
+
+def _enum(enum: Enum) -> Iterator[str]:
+    yield f"enum {enum.name}  {enum.type}"
+    yield from (f"    {one.name} = {one.value}" for one in enum.values)
 
 
 def _fields(struct: Struct) -> Iterator[str]:
@@ -114,6 +121,7 @@ def _fields(struct: Struct) -> Iterator[str]:
             tag=None if field.tag is None else str(field.tag),
             flexible=None if field.flexible is None else str(field.flexible),
             default=json_line(field.default) if isinstance(field.default, str) else default_literal(field.default),
+            enum=field.enum and field.enum.name,
             ignorable=field.ignorable,
             mapKey=field.map_key,
             zeroCopy=field.zero_copy,

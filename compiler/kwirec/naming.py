@@ -31,6 +31,10 @@ RESERVED_CLASSES = frozenset(
 prefixed with the name of its message; a message cannot have one."""
 
 
+RESERVED_ENUMS = frozenset({"ProtocolEnum", "False", "None", "True"})
+"""Names that the generated module of enums uses for something else."""
+
+
 def snake_case(name: str) -> str:
     """``TopicId`` → ``topic_id``, ``ISR`` → ``isr``, ``V3AndBelowTopics`` → ``v3_and_below_topics``."""
     return "_".join(_WORD.findall(name)).lower() or name.lower()
@@ -43,6 +47,11 @@ def python_name(name: str) -> str:
     """
     plain = snake_case(name)
     return f"{plain}_" if keyword.iskeyword(plain) or plain in RESERVED else plain
+
+
+def constant_name(name: str) -> str:
+    """The member of an enum that a value becomes: ``PREPARE_COMMIT`` as it is, ``PrepareCommit`` the same."""
+    return name if name == name.upper() else snake_case(name).upper()
 
 
 def is_python_keyword(name: str) -> bool:

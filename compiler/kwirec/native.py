@@ -33,6 +33,7 @@ INTERPRETED: Mapping[str, str] = {
     "trace": "shows bytes to people",
     "secrets": "tables, read when messages are printed",
     "redaction": "looks paths up and copies the few messages with secrets",
+    "enums": "names of values, looked up by people and tools",
     "errors": "raised once per failure; look-ups raise a KeyError, from which a native class cannot derive as well",
     "lookup": "imports modules by name and looks classes up in tables",
     "uuids": "Uuid derives from bytes, which a native class cannot",

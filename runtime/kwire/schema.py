@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any, NoReturn
 
+    from kwire.enums import ProtocolEnum
     from kwire.message import Message, Struct
 
 FORMATS = {
@@ -75,6 +76,8 @@ class Field:
     """Whether encoding drops a value that the version has no place for."""
     former_names: tuple[str, ...]
     """Names that the field had in the JSON form of earlier releases."""
+    enum: str
+    """The enum that names its values, see :func:`enum_class`; empty for none."""
 
     __slots__ = tuple(__annotations__)
 
@@ -91,6 +94,7 @@ class Field:
         flexible: range | None = None,
         ignorable: bool = False,
         former_names: tuple[str, ...] = (),
+        enum: str = "",
     ) -> None:
         set = _set
         set(self, "name", name)
@@ -103,6 +107,7 @@ class Field:
         set(self, "flexible", flexible)
         set(self, "ignorable", ignorable)
         set(self, "former_names", former_names)
+        set(self, "enum", enum)
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError(f"a Field is immutable: cannot set {name!r}")
@@ -229,6 +234,37 @@ def struct_class(owner: type[Struct], field: Field) -> type[Struct] | None:
     return found
 
 
+def enum_class(owner: type[Struct], field: Field) -> type[ProtocolEnum] | None:
+    """The enum with the names of the values of a field of ``owner``, or of its elements; ``None`` if it has none.
+
+    Enums are in the module ``enums`` of the generated package, which is imported now.
+    """
+    if not field.enum:
+        return None
+    if (owner, field.enum) not in _ENUMS:
+        found = None
+        for package in _packages(owner):
+            try:
+                __import__(f"{package}.enums")
+            except ModuleNotFoundError:
+                continue
+            found = getattr(sys.modules[f"{package}.enums"], field.enum, None)
+            break
+        _ENUMS[owner, field.enum] = found
+    return _ENUMS[owner, field.enum]
+
+
+_ENUMS: dict[tuple[type[Struct], str], type[ProtocolEnum] | None] = {}
+
+
+def _packages(cls: type) -> Iterator[str]:
+    """The packages around the module of a class, inner ones first. One of them is the generated package."""
+    package = cls.__module__.rpartition(".")[0]
+    while package:
+        yield package
+        package = package.rpartition(".")[0]
+
+
 def walk(cls: type[Struct], version: int | None = None, path: str = "") -> Iterator[tuple[str, type[Struct], Field]]:
     """All fields of ``cls`` and of the structs in it, of all versions or of one: path, owner and field, outer fields
     first. A path is ``topics.partitions.leader_epoch``."""
@@ -241,17 +277,16 @@ def walk(cls: type[Struct], version: int | None = None, path: str = "") -> Itera
                 yield from walk(inner, version, f"{place}.")
 
 
-def description(cls: type[Struct], name: str = "") -> str:
-    """The description of a class or of its field ``name``, from ``descriptions.json`` of the generated package; empty
-    if there is none."""
-    parts = cls.__module__.split(".")
-    for depth in range(len(parts) - 1, 0, -1):
-        package = ".".join(parts[:depth])
+def description(cls: type[Struct] | type[ProtocolEnum], name: str = "") -> str:
+    """The description of a class, of its field ``name`` or of the member ``name`` of an enum, from
+    ``descriptions.json`` of the generated package; empty if there is none."""
+    for package in _packages(cls):
         if package not in _DESCRIPTIONS:
             _DESCRIPTIONS[package] = _read_descriptions(package)
         modules = _DESCRIPTIONS[package]
         if modules:
-            return modules.get(".".join(parts[depth:]), {}).get(cls.__name__, {}).get(name, "")
+            module = cls.__module__.removeprefix(f"{package}.")
+            return modules.get(module, {}).get(cls.__name__, {}).get(name, "")
     return ""
 
 
@@ -304,6 +339,7 @@ __all__ = [
     "PresentField",
     "absent_fields",
     "description",
+    "enum_class",
     "fields",
     "format_versions",
     "present_fields",

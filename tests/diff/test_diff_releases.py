@@ -14,7 +14,7 @@ from kwirec.diff import changes as c
 from kwirec.diff.markdown import render_markdown
 from kwirec.diff.report import FORMATS, render_diff
 from kwirec.diff.sides import Side
-from kwirec.ir.schema import MessageKind
+from kwirec.ir.schema import Message, MessageKind
 from kwirec.lowering import lower_message
 from tests import kafka_releases
 
@@ -49,12 +49,17 @@ def findings(old: str, new: str, level: Level = Level.WIRE) -> tuple[JudgedChang
     return judgement(old, new, level).findings
 
 
+def message(found: JudgedChange) -> Message:
+    assert isinstance(found.change, c.AnyMessageChange)
+    return found.change.message
+
+
 def removals(found: tuple[JudgedChange, ...], kind: MessageKind) -> dict[int | None, str]:
     names = ("VERSION_MIN_RAISED", "VERSION_MAX_LOWERED", "MESSAGE_REMOVED")
     lists = {
-        one.change.message.api_key: sorted(one.change.versions)
+        message(one).api_key: sorted(one.change.versions)
         for one in found
-        if one.rule.name in names and one.change.message.kind is kind
+        if one.rule.name in names and message(one).kind is kind
     }
     return {
         key: f"{versions[0]}-{versions[-1]}" if versions[1:] else str(versions[0]) for key, versions in lists.items()
@@ -68,7 +73,7 @@ def test_what_kafka_4_0_removed_is_named_and_nothing_else(kind: MessageKind) -> 
     wrong = [
         one.diagnostic.message
         for one in found
-        if one.change.message.kind is kind
+        if message(one).kind is kind
         and one.severity is not Severity.NOTE
         and one.rule.name not in ("VERSION_MIN_RAISED", "MESSAGE_REMOVED")
     ]
@@ -76,7 +81,7 @@ def test_what_kafka_4_0_removed_is_named_and_nothing_else(kind: MessageKind) -> 
 
 
 def test_trap_3_the_header_without_a_client_id_went_with_its_only_request() -> None:
-    [one] = [one for one in findings("3.9.1", "4.0.0") if one.change.message.name == "RequestHeader"]
+    [one] = [one for one in findings("3.9.1", "4.0.0") if one.change.names[0] == "RequestHeader"]
     assert (one.rule.name, sorted(one.change.versions)) == ("VERSION_MIN_RAISED", [0])
 
 
@@ -93,14 +98,14 @@ def test_fields_that_kafka_4_0_deleted_with_their_versions() -> None:
 
 def test_versions_that_went_without_a_warning_in_the_release_before() -> None:
     found = findings("3.9.1", "4.0.0", Level.POLICY)
-    silent = {one.change.message.name for one in found if one.rule.name == "VERSION_MIN_RAISED_UNDEPRECATED"}
+    silent = {one.change.names[0] for one in found if one.rule.name == "VERSION_MIN_RAISED_UNDEPRECATED"}
     assert silent == {"AlterPartitionRequest", "WriteTxnMarkersRequest"}
 
 
 def test_join_group_came_back_in_4_0_1() -> None:
     """KAFKA-19444; Kafka's own checker calls it an error."""
     found = findings("4.0.0", "4.0.1", Level.POLICY)
-    assert [(one.rule.name, one.change.message.name, sorted(one.change.versions)) for one in found] == [
+    assert [(one.rule.name, one.change.names[0], sorted(one.change.versions)) for one in found] == [
         ("VERSION_RESTORED", "JoinGroupRequest", [0, 1]),
         ("VERSION_RESTORED", "JoinGroupResponse", [0, 1]),
     ]
@@ -118,7 +123,7 @@ def test_a_renamed_api_is_renamed_and_no_new_one() -> None:
 
 
 def test_early_access_share_versions_went_with_a_warning_only() -> None:
-    found = [one for one in findings("4.0.1", "4.1.1") if one.change.message.api_key in (76, 77, 78, 79)]
+    found = [one for one in findings("4.0.1", "4.1.1") if message(one).api_key in (76, 77, 78, 79)]
     gone = [one for one in found if one.rule.name == "VERSION_MIN_RAISED"]
     assert len(gone) == 8
     assert {one.severity for one in gone} == {Severity.WARNING}
@@ -127,7 +132,7 @@ def test_early_access_share_versions_went_with_a_warning_only() -> None:
 def test_trap_47_versions_of_produce_and_fetch_without_a_wire_change() -> None:
     """In the releases compared; Produce 4-6 and Fetch before 11 are older than the definitions."""
     same = {
-        (one.change.message.name, version)
+        (one.change.names[0], version)
         for old, new in PAIRS
         for one in findings(old, new)
         if one.rule.name == "VERSION_ADDED_SAME_BYTES"

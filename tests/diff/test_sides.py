@@ -36,7 +36,7 @@ def defined(release: str) -> Side:
 
 def names(old: Side, new: Side, level: Level = Level.POLICY) -> list[str]:
     found = judge(compare(old.schema, new.schema), level, old=old.schema).findings
-    return [f"{one.rule.name} {one.change.message.name}" for one in found]
+    return [f"{one.rule.name} {one.change.names[0]}" for one in found]
 
 
 @pytest.fixture

@@ -67,6 +67,19 @@ def test_descriptions_and_comments_are_kept(union: Union) -> None:
     assert '"More"' in text
 
 
+def test_enums_and_unusual_headers_are_kept(union: Union) -> None:
+    """They are written by hand: releases have no enums, and old ones no header versions."""
+    union.merge("1.0.0", request(field("Kind", "int8")))
+    union.edit("ClockRequest", '"name": "Kind",', '"name": "Kind", "enum": "Phase",')
+    union.edit("ClockRequest", '"flexibleVersions"', '"headerVersions": { "0+": "0" }, "flexibleVersions"')
+    phase = '{ "type": "enum", "name": "Phase", "valueType": "int8", "values": [{ "name": "NEW", "value": 0 }] }'
+    (union.root / "Phase.json").write_text(phase)
+    assert not union.merge("2.0.0", request(field("Kind", "int8"), valid="0-2")).failed
+    assert '"enum": "Phase"' in union.definition("ClockRequest")
+    assert '"headerVersions": { "0-1": "0", "2+": "2" }' in union.definition("ClockRequest")
+    assert union.definition("Phase") == phase
+
+
 def test_a_file_that_was_moved_stays_where_it_is(union: Union) -> None:
     union.merge("1.0.0", request(field("Id")))
     (union.root / "clocks").mkdir()

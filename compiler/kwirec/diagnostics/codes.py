@@ -6,7 +6,7 @@ The codes of rules are defined with their checks in ``kwirec.validation``; ``kwi
 from __future__ import annotations
 
 from kwirec.diagnostics.diagnostic import Code, Severity
-from kwirec.diagnostics.examples import ABSENT, clock, field, files, struct
+from kwirec.diagnostics.examples import ABSENT, clock, enum, field, files, struct, value
 
 UNREADABLE = Code(
     number="K001",
@@ -107,7 +107,7 @@ WRONG_KIND = Code(
 UNKNOWN_ATTRIBUTE = Code(
     number="K011",
     name="unknown-attribute",
-    what="A message, struct or field has an attribute that does not exist.",
+    what="A message, struct, field or enum has an attribute that does not exist.",
     why="With a misspelt `nullableVersions`, for example, the field would never be nullable.",
     offending=clock(fields=ABSENT, feilds=[]),
     corrected=clock(),
@@ -125,9 +125,9 @@ DUPLICATE_ATTRIBUTE = Code(
 MISSING_ATTRIBUTE = Code(
     number="K013",
     name="missing-attribute",
-    what="A message, struct or field lacks a required attribute.",
+    what="A message, struct, field or enum lacks a required attribute.",
     why="A message needs a type, a name, valid versions and, unless it has no versions, fields; a field needs a "
-    "name, a type and versions (or tagged versions).",
+    "name, a type and versions (or tagged versions); an enum needs a name, the type of its values and values.",
     offending=clock(field("Millis", "int64", versions=ABSENT)),
     corrected=clock(field("Millis", "int64")),
 )
@@ -153,8 +153,8 @@ BAD_TYPE = Code(
 UNKNOWN_MESSAGE_TYPE = Code(
     number="K016",
     name="unknown-message-type",
-    what="The `type` of a message is not one of request, response, header, data, metadata, coordinator-key and "
-    "coordinator-value.",
+    what="The `type` of a definition is not one of request, response, header, data, metadata, coordinator-key, "
+    "coordinator-value and enum.",
     why="The type decides which attributes a message needs and how its bytes are framed.",
     offending=clock(type="dta"),
     corrected=clock(),
@@ -220,4 +220,23 @@ MESSAGE_REDEFINED = Code(
     why="Each message becomes a class, and request logs identify messages by name.",
     offending=files(clock(), clock(about="Another clock.")),
     corrected=files(clock(), clock(name="Alarm", about="Another clock.")),
+)
+
+UNKNOWN_ENUM = Code(
+    number="K105",
+    name="unknown-enum",
+    what="The `enum` of a field names no enum.",
+    why="Its values would have no names. An enum is a definition of type `enum`, in any of the files that are "
+    "compiled together.",
+    offending=files(clock(field("Phase", "int8", enum="Fase")), enum(value("NEW", 0))),
+    corrected=files(clock(field("Phase", "int8", enum="Phase")), enum(value("NEW", 0))),
+)
+
+ENUM_REDEFINED = Code(
+    number="K106",
+    name="enum-redefined",
+    what="Two enums have the same name.",
+    why="Fields refer to an enum by its name, in all files that are compiled together.",
+    offending=files(enum(value("NEW", 0)), enum(value("FULL", 1))),
+    corrected=files(enum(value("NEW", 0)), enum(value("FULL", 1), name="Tide")),
 )

@@ -72,6 +72,18 @@ def struct(name: str, *fields: Node, **attributes: object) -> Node:
     return _present({"name": name, "versions": "0+", "about": about, **attributes, "fields": list(fields)})
 
 
+def enum(*values: Node, **attributes: object) -> str:
+    """The enum ``Phase`` of int8 values."""
+    head = {"type": "enum", "name": "Phase", "valueType": "int8", "about": "A phase of the moon."}
+    return "\n".join(object_lines({**head, **attributes, "values": list(values)}, width=WIDTH))
+
+
+def value(name: str, number: int, **attributes: object) -> Node:
+    """A value of an enum."""
+    about = f"It is {snake_case(name).replace('_', ' ')}."
+    return _present({"name": name, "value": number, "about": about, **attributes})
+
+
 def files(*definitions: str) -> str:
     """Several definitions as one example."""
     return ANOTHER_FILE.join(definitions)

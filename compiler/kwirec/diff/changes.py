@@ -1,7 +1,8 @@
 """Kinds of changes between two schemas.
 
-A change has the message on both sides, the affected versions (shared versions, unless versions were added or removed)
-and, if it affects a field, the field on both sides. Rules decide whether a change is breaking.
+A change of a message has the message on both sides, the affected versions (shared versions, unless versions were
+added or removed) and, if it affects a field, the field on both sides. Changes of enums are in ``enum_changes``. Rules
+decide whether a change is breaking.
 """
 
 from __future__ import annotations
@@ -13,13 +14,33 @@ from kwirec.ir.schema import Message
 from kwirec.ir.sites import FieldSite, MessageSite, StructSite
 
 
-@dataclass(frozen=True, eq=False)
 class Change:
-    """A change. A side is ``None`` if it does not have the message."""
+    """A change of a message or of an enum."""
+
+    versions: frozenset[int] = frozenset()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the message or enum, that of the new side first, without a side that does not have it."""
+        raise NotImplementedError
+
+    @property
+    def paths(self) -> tuple[str | None, ...]:
+        """The same for the field or value that changed; empty for a change of the whole."""
+        return ()
+
+
+@dataclass(frozen=True, eq=False)
+class AnyMessageChange(Change):
+    """A change of a message. A side is ``None`` if it does not have the message."""
 
     old: MessageSite | None
     new: MessageSite | None
     versions: frozenset[int] = frozenset()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(site.message.name for site in (self.new, self.old) if site is not None)
 
     @property
     def message(self) -> Message:
@@ -30,7 +51,7 @@ class Change:
 
 
 @dataclass(frozen=True, eq=False)
-class MessageChange(Change):
+class MessageChange(AnyMessageChange):
     """A change of a message that both sides have."""
 
     old: MessageSite
@@ -43,14 +64,14 @@ class MessageChange(Change):
 
 
 @dataclass(frozen=True, eq=False)
-class MessageAdded(Change):
+class MessageAdded(AnyMessageChange):
     """A message that had no versions before."""
 
     new: MessageSite
 
 
 @dataclass(frozen=True, eq=False)
-class MessageRemoved(Change):
+class MessageRemoved(AnyMessageChange):
     """A message that no longer has versions; ``new`` is set if its definition still reserves the api key."""
 
     old: MessageSite
@@ -144,10 +165,12 @@ class FieldChange(MessageChange):
     after: FieldSite | None
 
     @property
+    def paths(self) -> tuple[str | None, ...]:
+        return tuple(site.path for site in (self.after, self.before) if site is not None)
+
+    @property
     def path(self) -> str:
-        site = self.after or self.before
-        assert site is not None
-        return str(site.path)
+        return str(self.paths[0])
 
     @property
     def subject(self) -> str:
@@ -248,7 +271,7 @@ class TagReused(FieldPersists):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FieldAttributeChanged(FieldPersists):
-    """``default``, ``ignorable``, ``entityType`` or ``mapKey`` changed; values are as in definitions."""
+    """``default``, ``enum``, ``ignorable``, ``entityType`` or ``mapKey`` changed; values are as in definitions."""
 
     attribute: str
     was: str

@@ -1,4 +1,4 @@
-"""Finds the changes between two schemas, ordered by message name.
+"""Finds the changes between two schemas, ordered by the names of messages and enums.
 
 Layouts of single versions are compared, not ranges: a definition that is only written differently has not changed.
 ``compare_fields`` finds the changes of fields.
@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from kwirec.diff import changes as c
 from kwirec.diff.compare_fields import compare_fields
+from kwirec.diff.enum_changes import compare_enums
 from kwirec.diff.pairing import MessagePair, Pairing, pair_messages, unstable_versions
 from kwirec.ir.schema import MessageKind, Schema
 from kwirec.ir.sites import FieldSite, MessageSite
@@ -20,7 +21,7 @@ from kwirec.lowering.headers import header_versions
 def compare(old: Schema, new: Schema) -> list[c.Change]:
     """Everything that changed from ``old`` to ``new``."""
     pairing = pair_messages(old, new)
-    changes = [*_added_and_removed(pairing), *_numbers(pairing), *_ranges(old, new, pairing)]
+    changes: list[c.Change] = [*_added_and_removed(pairing), *_numbers(pairing), *_ranges(old, new, pairing)]
     for pair in pairing.persisted:
         if not pair.old.message.valid or not pair.new.message.valid:
             continue
@@ -28,7 +29,7 @@ def compare(old: Schema, new: Schema) -> list[c.Change]:
         changes += _versions(pair)
         changes += _stability(pair, old, new)
         changes += compare_fields(pair)
-    return sorted(changes, key=lambda change: change.message.name)
+    return sorted([*changes, *compare_enums(old, new)], key=lambda change: change.names[0])
 
 
 def _added_and_removed(pairing: Pairing) -> Iterator[c.Change]:

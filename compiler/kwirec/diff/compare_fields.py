@@ -143,6 +143,7 @@ def _attributes(pair: MessagePair, field: FieldPair) -> Iterator[c.Change]:
     lacking = (field.old.reachable - field.old.live) & (field.new.reachable - field.new.live)
     for attribute, (was, now) in {
         "default": ["", ""] if tagged or implicit else [default_text(side) for side in both],
+        "enum": [side.enum.name if side.enum else "none" for side in both],
         "ignorable": [str(side.ignorable).lower() for side in both] if lacking else ["", ""],
         "entityType": [side.entity_type or "none" for side in both],
         "mapKey": [str(side.map_key).lower() for side in both],

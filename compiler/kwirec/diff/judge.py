@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from kwirec.diagnostics.diagnostic import Diagnostic, Finding, Severity, Waiver
-from kwirec.diff.changes import Change, FieldChange
+from kwirec.diff.changes import AnyMessageChange, Change
 from kwirec.diff.pairing import unstable_versions
 from kwirec.diff.rule import Level, Rule
 from kwirec.diff.rules import RULES
@@ -80,20 +80,19 @@ def judge(
 
 def covers(waiver: Waiver, rule: Rule, change: Change) -> bool:
     """Whether a waiver accepts the finding of ``rule`` about ``change``; it can use old or new names."""
-    messages = [site.message.name for site in (change.old, change.new) if site is not None]
-    sides = (change.before, change.after) if isinstance(change, FieldChange) else ()
-    return waiver.covers(rule.name, messages, [site.path for site in sides if site is not None], change.versions)
+    return waiver.covers(rule.name, change.names, change.paths, change.versions)
 
 
 def _diagnostic(rule: Rule, change: Change, finding: Finding, unstable: Mapping[str, frozenset[int]]) -> Diagnostic:
     severity = rule.code.severity
     notes = finding.notes
-    if change.old is not None and severity is Severity.ERROR and change.versions:
-        if change.versions <= unstable.get(change.old.message.name, frozenset()):
+    of_message = isinstance(change, AnyMessageChange) and change.old is not None
+    if of_message and severity is Severity.ERROR and change.versions:
+        if change.versions <= unstable.get(change.names[-1], frozenset()):
             severity = Severity.WARNING
             notes += (f"{in_words(change.versions)} was unstable",)
-    path = change.path if isinstance(change, FieldChange) else None
-    finding = replace(finding, notes=notes, message_name=change.message.name, field_path=path)
+    path = next(iter(change.paths), None)
+    finding = replace(finding, notes=notes, message_name=change.names[0], field_path=path)
     return Diagnostic.of(finding, rule.code, severity)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from kwirec.diagnostics.diagnostic import Severity
 from kwirec.diagnostics.render_text import summary
 from kwirec.diff.changes import (
+    AnyMessageChange,
     ApiKeyReused,
     Change,
     FieldChange,
@@ -36,7 +37,7 @@ def render_markdown(judgement: Judgement, old: Side, new: Side) -> str:
         lines += ["", f"Not compared (the release differs from the union, see `exceptions.json`): {names}."]
     groups: dict[tuple[int, str], list[JudgedChange]] = {}
     for judged in judgement.findings:
-        groups.setdefault(_group(judged.change.message), []).append(judged)
+        groups.setdefault(_group(judged.change), []).append(judged)
     for (_, title), findings in sorted(groups.items()):
         lines += ["", *_section(title, findings)]
     if judgement.waived:
@@ -55,11 +56,11 @@ def _reason(judged: JudgedChange) -> str:
     return f"*{prose(judged.waiver.reason)}*{until}"
 
 
-def _group(message: Message) -> tuple[int, str]:
-    if message.is_rpc:
+def _group(change: Change) -> tuple[int, str]:
+    if isinstance(change, AnyMessageChange) and (message := change.message).is_rpc:
         name = message.name.removesuffix("Request").removesuffix("Response")
         return message.api_key or 0, f"{name} (api key {message.api_key})"
-    return 1 << 16, message.name
+    return 1 << 16, change.names[0]
 
 
 def _section(title: str, findings: list[JudgedChange]) -> Iterator[str]:
@@ -77,6 +78,8 @@ def _section(title: str, findings: list[JudgedChange]) -> Iterator[str]:
 def _rows(changes: Iterable[Change]) -> Iterator[tuple[str, str, str]]:
     """A row for each message whose versions changed and for each changed field: its name, before and after."""
     for change in changes:
+        if not isinstance(change, AnyMessageChange):
+            continue
         if change.old and change.new and not isinstance(change, ApiKeyReused | RequestResponseVersionsDiverged):
             was, now = change.old.message, change.new.message
             if was.valid != now.valid:

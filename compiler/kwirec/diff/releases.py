@@ -31,7 +31,7 @@ def release_schema(union: Schema, root: Path, release: str) -> tuple[Schema, fro
     versions = _versions(union, history, release)
     messages = (_as_of(message, versions.get(message.name, NONE), history, release) for message in union.messages)
     incomparable = frozenset(entry.message for entry in history.exceptions if release in entry.releases)
-    return Schema(messages=tuple(message for message in messages if message.valid)), incomparable
+    return replace(union, messages=tuple(message for message in messages if message.valid)), incomparable
 
 
 def _versions(union: Schema, history: History, release: str) -> Mapping[str, VersionRange]:

@@ -11,6 +11,7 @@ from typing import Any
 from kwirec.diagnostics.diagnostic import Label
 from kwirec.diagnostics.render import render
 from kwirec.diagnostics.render_text import summary
+from kwirec.diff.changes import AnyMessageChange
 from kwirec.diff.judge import JudgedChange, Judgement
 from kwirec.diff.markdown import render_markdown
 from kwirec.diff.rule import Level, Rule
@@ -37,14 +38,14 @@ def diff_summary(judgement: Judgement, level: Level) -> str:
 
 def _as_dict(judged: JudgedChange) -> dict[str, Any]:
     """A finding as a JSON object; the first of ``places`` is the primary one."""
-    diagnostic, message = judged.diagnostic, judged.change.message
+    diagnostic, change = judged.diagnostic, judged.change
     return {
         "rule": judged.rule.name,
         "level": judged.rule.level.word,
         "severity": diagnostic.severity.value,
         "message": diagnostic.message,
-        "message_name": message.name,
-        "api_key": message.api_key,
+        "message_name": diagnostic.message_name,
+        "api_key": change.message.api_key if isinstance(change, AnyMessageChange) else None,
         "field": diagnostic.field_path,
         "versions": sorted(judged.change.versions),
         "places": [_place(label) for label in (diagnostic.primary, *diagnostic.others)],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from kwirec.diagnostics.diagnostic import Finding, Severity, finding
-from kwirec.diagnostics.examples import clock, field
+from kwirec.diagnostics.examples import clock, enum, field, files, value
 from kwirec.diff import changes as c
 from kwirec.diff.rule import Level, contrast, rule, span_of
 from kwirec.naming import snake_case
@@ -156,6 +156,20 @@ def field_removed(change: c.FieldRemoved) -> Finding:
     The generated class no longer has the attribute, and code that uses it breaks.
     """
     return removed(change, f"`{change.subject}` was removed together with {in_words(change.versions)}")
+
+
+@rule(
+    Level.SOURCE,
+    before=files(clock(field("Phase", "int8")), enum(value("NEW", 0))),
+    after=files(clock(field("Phase", "int8", enum="Phase")), enum(value("NEW", 0))),
+    severity=Severity.NOTE,
+)
+def field_enum_changed(change: c.FieldAttributeChanged) -> Finding | None:
+    """The enum of a field changed.
+
+    Bytes and types stay the same; only the names of the values that tools show are others.
+    """
+    return _attribute(change, "enum")
 
 
 @rule(

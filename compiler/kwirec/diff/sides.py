@@ -123,4 +123,4 @@ def _git(folder: Path, *arguments: str) -> bytes:
 
 def _without(side: Side, names: frozenset[str]) -> Side:
     messages = tuple(message for message in side.schema.messages if message.name not in names)
-    return replace(side, schema=Schema(messages=messages))
+    return replace(side, schema=replace(side.schema, messages=messages))

@@ -21,7 +21,7 @@ from kwirec.lowering import Half
 from kwirec.lowering.coding import Run, StructCoding
 from kwirec.lowering.headers import header_versions
 from kwirec.naming import snake_case
-from kwirec.versions import VersionRange
+from kwirec.versions import VersionRange, runs_by
 
 Halves = Mapping[str, tuple[Half, ...]]
 """The halves of every message, by its name."""
@@ -137,6 +137,5 @@ def _headers(message: Message) -> Iterator[tuple[str, int]]:
     """The header versions, each with the test of the message's version that selects it; the last has no test."""
     versions = header_versions(message)
     ordered = sorted(versions)
-    for number in sorted(set(versions.values())):
-        test = condition([v for v in ordered if versions[v] == number], ordered)
-        yield ("" if number == max(versions.values()) else test), number
+    for run in runs_by(ordered, versions.__getitem__):
+        yield ("" if run[-1] == ordered[-1] else condition(run, ordered)), versions[run[0]]

@@ -1,4 +1,4 @@
-"""The files around the codecs: the package itself, its index, error codes, entity types and descriptions."""
+"""The files around the codecs: the package itself, its index, enums, error codes, entity types and descriptions."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pathlib import PurePosixPath
 from kwirec.emitters.environment import Artifact, render
 from kwirec.emitters.modules import RUNTIME_HEADERS, ModuleGroup
 from kwirec.frontend import ErrorDecl
-from kwirec.ir.schema import ENTITY_TYPES, Message, MessageKind
+from kwirec.ir.schema import ENTITY_TYPES, Enum, Message, MessageKind
 from kwirec.json_text import json_text
-from kwirec.naming import python_name, snake_case
+from kwirec.naming import constant_name, python_name, snake_case
 
 RECORDS = (MessageKind.METADATA, MessageKind.COORDINATOR_KEY, MessageKind.COORDINATOR_VALUE)
 
@@ -19,7 +19,9 @@ PATHS = {"init": "__init__.py", "models": "models/__init__.py"}
 """Templates → files, where the names differ."""
 
 
-def emit_package(groups: Sequence[ModuleGroup], *, name: str, errors: Sequence[ErrorDecl]) -> list[Artifact]:
+def emit_package(
+    groups: Sequence[ModuleGroup], *, name: str, errors: Sequence[ErrorDecl], enums: Sequence[Enum] = ()
+) -> list[Artifact]:
     """All files of the package that are not modules of codecs or models."""
     messages = [message for group in groups for message in group.messages]
     names = [message.name for message in messages]
@@ -37,9 +39,10 @@ def emit_package(groups: Sequence[ModuleGroup], *, name: str, errors: Sequence[E
         "entity_types": sorted(ENTITY_TYPES.items()),
         "entity_fields": _entity_fields(groups),
         "errors": errors,
+        "enums": [_enum_view(enum) for enum in sorted(enums, key=lambda enum: enum.name)],
     }
     templates = ["init", "index", "arrow", "entity_types", "models"]
-    templates += (optional for optional in ("api_keys", "errors") if package[optional])
+    templates += (optional for optional in ("api_keys", "enums", "errors") if package[optional])
     folders = sorted({folder for group in groups if (folder := group.file.rpartition("/")[0])})
     empty = ["py.typed", *(f"{parent}{folder}/__init__.py" for parent in ("", "models/") for folder in folders)]
     return [
@@ -48,14 +51,20 @@ def emit_package(groups: Sequence[ModuleGroup], *, name: str, errors: Sequence[E
             for each in templates
         ),
         *(Artifact(path=path, text="") for path in empty),
-        emit_descriptions(groups),
+        emit_descriptions(groups, enums),
     ]
 
 
-def emit_descriptions(groups: Iterable[ModuleGroup]) -> Artifact:
+def _enum_view(enum: Enum) -> dict[str, object]:
+    """An enum as its template sees it: name, type, description and members, each with name, value and description."""
+    members = [(constant_name(one.name), one.value, one.doc) for one in enum.values]
+    return {"name": enum.name, "type": enum.type.name, "doc": enum.doc, "members": members}
+
+
+def emit_descriptions(groups: Iterable[ModuleGroup], enums: Iterable[Enum] = ()) -> Artifact:
     """``descriptions.json``, from which ``kwire.schema.description`` reads at run time.
 
-    Module → class → attribute → description, a line per class; ``""`` is the name of its own one.
+    Module → class → attribute or member → description, a line per class; ``""`` is the name of its own one.
     """
     modules = {
         group.path: {
@@ -66,6 +75,11 @@ def emit_descriptions(groups: Iterable[ModuleGroup]) -> Artifact:
         }
         for group in groups
     }
+    if named := {
+        enum.name: {"": _line(enum.doc)} | {constant_name(one.name): _line(one.doc) for one in enum.values if one.doc}
+        for enum in enums
+    }:
+        modules["enums"] = named
     return Artifact(path="descriptions.json", text=json_text(modules, levels=2, indent=1) + "\n")
 
 

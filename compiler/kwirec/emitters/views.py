@@ -180,6 +180,7 @@ def _field_literal(message: Message, field: Field, name: str, names: Mapping[str
         "flexible": "" if field.flexible is None else range_literal(field.flexible.intersect(message.valid)),
         "ignorable": "True" if field.ignorable else "",
         "former_names": literal(former) if former else "",
+        "enum": literal(field.enum.name) if field.enum else "",
     }
     versions = range_literal(field.versions.intersect(message.valid))
     base = base_type(field.type).name

@@ -6,19 +6,30 @@ left out of the schema and the others are resolved, so that one run reports ever
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TypeVar, Unpack
 
 from kwirec.diagnostics import codes
 from kwirec.diagnostics.diagnostic import Code, Details, Report, did_you_mean
 from kwirec.diagnostics.source import Span
-from kwirec.frontend.syntax import Document, FieldDecl, MessageDecl, Spanned, StructDecl, TypeExpr, walk_field_decls
+from kwirec.frontend.syntax import (
+    Document,
+    EnumDecl,
+    FieldDecl,
+    MessageDecl,
+    Spanned,
+    StructDecl,
+    TypeExpr,
+    walk_field_decls,
+)
 from kwirec.ir.literals import typed_default
 from kwirec.ir.schema import (
     IMPLICIT,
     PRIMITIVES,
     ArrayType,
     Default,
+    Enum,
+    EnumValue,
     Field,
     Implicit,
     Message,
@@ -35,14 +46,18 @@ T = TypeVar("T")
 D = TypeVar("D")
 
 KINDS = {kind.value: kind for kind in MessageKind}
+TYPES = (*KINDS, "enum")
+"""What the ``type`` of a definition can be."""
 
 
 def resolve(documents: Iterable[Document], report: Report) -> Schema:
-    """One schema of all messages in ``documents``; names must be unique among them."""
+    """One schema of all messages and enums in ``documents``; names must be unique among them."""
+    read = tuple(documents)
+    enums = _enums((declaration for document in read for declaration in document.enums), report)
     messages: dict[str, Message] = {}
-    for document in documents:
+    for document in read:
         for declaration in document.messages:
-            message = _Resolver(declaration, report).message()
+            message = _Resolver(declaration, enums, report).message()
             if message is None:
                 continue
             if (first := messages.setdefault(message.name, message)) is not message:
@@ -53,14 +68,40 @@ def resolve(documents: Iterable[Document], report: Report) -> Schema:
                     others=[(first.decl.name.span, "first defined here")],
                     message_name=message.name,
                 )
-    return Schema(messages=tuple(messages.values()))
+    return Schema(messages=tuple(messages.values()), enums=tuple(enums.values()))
+
+
+def _enums(declarations: Iterable[EnumDecl], report: Report) -> dict[str, Enum]:
+    enums: dict[str, Enum] = {}
+    for decl in declarations:
+        values = (
+            EnumValue(name=value.name.value, value=value.value.value, doc=_value(value.about, ""), decl=value)
+            for value in decl.values
+        )
+        enum = Enum(
+            name=decl.name.value,
+            type=PrimitiveType(decl.value_type.value),
+            values=tuple(values),
+            doc=_value(decl.about, ""),
+            decl=decl,
+        )
+        if (first := enums.setdefault(enum.name, enum)) is not enum:
+            report.add(
+                codes.ENUM_REDEFINED,
+                f"enum `{enum.name}` is defined twice",
+                decl.name.span,
+                others=[(first.decl.name.span, "first defined here")],
+                message_name=enum.name,
+            )
+    return enums
 
 
 class _Resolver:
     """Resolves one message."""
 
-    def __init__(self, declaration: MessageDecl, report: Report) -> None:
+    def __init__(self, declaration: MessageDecl, enums: Mapping[str, Enum], report: Report) -> None:
         self._decl = declaration
+        self._enums = enums
         self._report = report
         self._name = declaration.name.value
         self._failed = False
@@ -75,7 +116,7 @@ class _Resolver:
                 codes.UNKNOWN_MESSAGE_TYPE,
                 f"`{decl.type.value}` is not a type of message",
                 decl.type.span,
-                helps=[did_you_mean(decl.type.value, KINDS) or f"types are {', '.join(KINDS)}"],
+                helps=[did_you_mean(decl.type.value, TYPES) or f"types are {', '.join(TYPES)}"],
             )
         structs = self._structs()
         if kind is None or self._failed:
@@ -89,6 +130,7 @@ class _Resolver:
             flexible=_value(decl.flexible_versions, NONE),
             deprecated=_value(decl.deprecated_versions, NONE),
             latest_unstable=_value(decl.latest_version_unstable, False),
+            headers=tuple((entry.versions.value, entry.header.value) for entry in decl.header_versions or ()),
             structs=structs,
             module=decl.module,
             doc=_value(decl.about, ""),
@@ -152,6 +194,7 @@ class _Resolver:
             tag=_value(decl.tag, None),
             flexible=_value(decl.flexible_versions, None),
             default=self._default(decl, type_),
+            enum=self._enum(decl),
             ignorable=_value(decl.ignorable, False),
             entity_type=_value(decl.entity_type, None),
             map_key=_value(decl.map_key, False),
@@ -199,6 +242,20 @@ class _Resolver:
                 others=[(decl.type.span, "type given here")],
             )
             return IMPLICIT
+
+    def _enum(self, decl: FieldDecl) -> Enum | None:
+        if decl.enum is None:
+            return None
+        if (found := self._enums.get(decl.enum.value)) is None:
+            self._problem(
+                codes.UNKNOWN_ENUM,
+                f"there is no enum `{decl.enum.value}`",
+                decl.enum.span,
+                label="unknown enum",
+                helps=[did_you_mean(decl.enum.value, self._enums)],
+                notes=["enums are definitions of type `enum`, among the files that are compiled together"],
+            )
+        return found
 
     def _problem(self, code: Code, message: str, span: Span, label: str = "", **details: Unpack[Details]) -> None:
         self._failed = True

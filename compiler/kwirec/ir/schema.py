@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import PurePosixPath
 from typing import Protocol
 
-from kwirec.frontend.syntax import FieldDecl, MessageDecl, StructDecl
+from kwirec.frontend.syntax import EnumDecl, EnumValueDecl, FieldDecl, MessageDecl, StructDecl
 from kwirec.versions import NONE, VersionRange
 
 
@@ -111,6 +111,27 @@ IMPLICIT = Implicit.IMPLICIT
 
 
 @dataclass(frozen=True, kw_only=True)
+class EnumValue:
+    """A name for one value of an integer."""
+
+    name: str
+    value: int
+    doc: str = field(default="", compare=False)
+    decl: EnumValueDecl = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Enum:
+    """Names for values of integer fields. Peers may send values that it lacks."""
+
+    name: str
+    type: PrimitiveType
+    values: tuple[EnumValue, ...]
+    doc: str = field(default="", compare=False)
+    decl: EnumDecl = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Field:
     """One field of a struct. ``tag`` and ``tagged`` come together; ``flexible`` overrides the length coding only."""
 
@@ -122,6 +143,7 @@ class Field:
     tag: int | None = None
     flexible: VersionRange | None = None
     default: Default | Implicit = IMPLICIT
+    enum: Enum | None = None
     ignorable: bool = False
     entity_type: str | None = None
     map_key: bool = False
@@ -146,7 +168,11 @@ class Struct:
 
 @dataclass(frozen=True, kw_only=True)
 class Message:
-    """One message with all its versions. ``structs`` holds the root first, then the others in definition order."""
+    """One message with all its versions.
+
+    ``structs`` holds the root first, then the others in definition order. ``headers`` has the header versions that
+    the definition gives; it is empty where they follow from ``flexible``.
+    """
 
     name: str
     kind: MessageKind
@@ -156,6 +182,7 @@ class Message:
     flexible: VersionRange
     deprecated: VersionRange
     latest_unstable: bool
+    headers: tuple[tuple[VersionRange, int], ...] = ()
     structs: tuple[Struct, ...]
     module: str | None = field(default=None, compare=False)
     doc: str = field(default="", compare=False)
@@ -223,9 +250,10 @@ def usage(
 
 @dataclass(frozen=True, kw_only=True)
 class Schema:
-    """A whole protocol: messages in the order of their files."""
+    """A whole protocol: messages and enums in the order of their files."""
 
     messages: tuple[Message, ...]
+    enums: tuple[Enum, ...] = ()
 
     @cached_property
     def _by_name(self) -> dict[str, Message]:

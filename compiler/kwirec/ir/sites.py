@@ -6,6 +6,8 @@ Takes a ``Schema`` and returns sites. A site has the address of findings about i
 - ``field_path`` is a path of field names, ``Topics.Partitions.ErrorCode``. A common struct can have several paths, so
   its fields start with its own name: ``Endpoint.Host``. A finding about a common struct has the struct's name, one
   about the message itself has no path.
+
+For a finding about an enum, ``message_name`` is the name of the enum and ``field_path`` that of the value.
 """
 
 from __future__ import annotations
@@ -17,8 +19,8 @@ from typing import Unpack
 
 from kwirec.diagnostics.diagnostic import Details, Finding, finding
 from kwirec.diagnostics.source import Span
-from kwirec.frontend.syntax import FieldDecl, MessageDecl, Spanned, StructDecl, ranges
-from kwirec.ir.schema import Field, Message, PrimitiveType, Schema, Struct, StructType, base_type
+from kwirec.frontend.syntax import EnumDecl, FieldDecl, MessageDecl, Spanned, StructDecl, ranges
+from kwirec.ir.schema import Enum, EnumValue, Field, Message, PrimitiveType, Schema, Struct, StructType, base_type
 from kwirec.versions import VersionRange
 
 
@@ -118,6 +120,24 @@ class MessageSite(Site):
         for owner in owners:
             for attribute, written in ranges(owner.decl):
                 yield owner, attribute, written
+
+
+@dataclass(frozen=True, kw_only=True)
+class EnumSite:
+    """One enum with its values."""
+
+    enum: Enum
+
+    @property
+    def decl(self) -> EnumDecl:
+        return self.enum.decl
+
+    def finding(
+        self, message: str, span: Span, label: str = "", *, value: EnumValue | None = None, **details: Unpack[Details]
+    ) -> Finding:
+        """A finding about the enum, or about one of its values."""
+        details |= {"message_name": self.enum.name, "field_path": value.name if value else None}
+        return finding(message, span, label, **details)
 
 
 Sites = tuple[MessageSite, ...]

@@ -1,16 +1,28 @@
-"""The header version of every message version, which is not in definitions but in Kafka's ApiMessageTypeGenerator.
+"""The header version of every message version: as the definition says (``headerVersions``, KIP-1313), else derived.
 
-Requests have header 2 in flexible versions and 1 in classic ones, responses 1 and 0 [KAFKA-WIRE 1], with two
-exceptions.
+Definitions before KIP-1313 leave it to Kafka's ApiMessageTypeGenerator. Requests have header 2 in flexible versions
+and 1 in classic ones, responses 1 and 0 [KAFKA-WIRE 1], with two exceptions.
 """
 
 from __future__ import annotations
 
 from kwirec.ir.schema import Message, MessageKind
 
+HIGHEST = {MessageKind.REQUEST: 2, MessageKind.RESPONSE: 1}
+"""The highest versions of headers that the runtime has; the lowest is 0."""
+
 
 def header_versions(message: Message) -> dict[int, int]:
     """The header version for every valid version; empty for messages without a header."""
+    if not message.headers:
+        return derived_header_versions(message)
+    return {
+        version: number for version in message.valid for versions, number in message.headers if version in versions
+    }
+
+
+def derived_header_versions(message: Message) -> dict[int, int]:
+    """The header version for every valid version, by its flexibility; empty for messages without a header."""
     if not message.is_rpc:
         return {}
     classic = 1 if message.kind is MessageKind.REQUEST else 0

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from kwirec.ir.schema import Default, Field, Implicit, Message, MessageKind, StructType, Type, base_type, usage
 from kwirec.lowering.coding import coding
+from kwirec.lowering.headers import derived_header_versions, header_versions
 
 D = TypeVar("D", "FieldDraft", "MessageDraft")
 Versions = frozenset[int]
@@ -32,6 +33,7 @@ class FieldDraft:
     classic: Versions
     """Flexible versions in which the field keeps the classic length."""
     default: Default | Implicit
+    enum: str | None
     ignorable: bool
     entity_type: str | None
     map_key: bool
@@ -68,6 +70,9 @@ class MessageDraft:
     flexible: Versions
     deprecated: Versions
     latest_unstable: bool
+    headers: dict[int, int]
+    """Header versions by version, which are written only if they are ``unusual``: not those that would be derived."""
+    unusual_headers: bool
     structs: dict[str, StructDraft]
     doc: str
     aliases: tuple[str, ...]
@@ -154,6 +159,8 @@ def draft_of(message: Message) -> MessageDraft:
         flexible=flexible,
         deprecated=frozenset(message.valid.intersect(message.deprecated)),
         latest_unstable=message.latest_unstable,
+        headers=(headers := header_versions(message)),
+        unusual_headers=headers != derived_header_versions(message),
         structs=structs,
         doc=message.doc,
         aliases=message.aliases,
@@ -175,6 +182,7 @@ def _field(field: Field, used: Versions, flexible: Versions) -> FieldDraft:
         tag=field.tag if tagged else None,
         classic=frozenset(v for v, coded in codings.items() if v in flexible and not coded.compact),
         default=field.default,
+        enum=field.enum.name if field.enum else None,
         ignorable=field.ignorable,
         entity_type=field.entity_type,
         map_key=field.map_key,

@@ -25,11 +25,19 @@ def join(preferred: MessageDraft, other: MessageDraft, since_of: SinceOf) -> tup
     draft = replace(
         with_versions(frozenset.union, preferred, other),
         structs=joiner.structs(),
+        headers=_headers(preferred, other),
+        unusual_headers=preferred.unusual_headers or other.unusual_headers,
         doc=preferred.doc or other.doc,
         aliases=_aliases(preferred.name, preferred.aliases, other.name, other.aliases),
     )
     draft.drop_unused_structs()
     return draft, alignment.conflicts
+
+
+def _headers(preferred: MessageDraft, other: MessageDraft) -> dict[int, int]:
+    """The header version of every version: what a definition says counts more than what is derived."""
+    derived, given = sorted((other, preferred), key=lambda draft: draft.unusual_headers)
+    return derived.headers | given.headers
 
 
 @dataclass
@@ -84,6 +92,7 @@ class _Joiner:
             with_versions(frozenset.union, mine, theirs),
             tag=mine.tag if mine.tag is not None else theirs.tag,
             default=decisive.default if mine.default is IMPLICIT else mine.default,
+            enum=mine.enum or theirs.enum,
             ignorable=decisive.ignorable,
             entity_type=mine.entity_type or theirs.entity_type,
             map_key=mine.map_key or theirs.map_key,

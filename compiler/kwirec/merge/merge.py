@@ -14,7 +14,7 @@ from kwirec.diagnostics.diagnostic import Report
 from kwirec.diagnostics.reading import read_sources
 from kwirec.diagnostics.source import Source
 from kwirec.files import locked, read_regular, replace_files
-from kwirec.frontend import parse
+from kwirec.frontend import Document, parse
 from kwirec.ir import Message, MessageKind, Schema, resolve
 from kwirec.ir.schema import name_overlap
 from kwirec.lowering import Layouts, lower
@@ -70,7 +70,9 @@ def merge(root: Path, release: str, paths: Sequence[Path], report: Report) -> Me
     outcome.conflicts += _misplaced(root, sorted(before | texts.keys()))
     if outcome.conflicts:
         return outcome
+    enums = {enum.decl.span.source for enum in union.enums}
     documents = [parse(Source(str(path), text), report) for path, text in texts.items()]
+    documents += [Document(source=source, enums=parse(source, report).enums) for source in enums]
     result = resolve(documents, report)
     if report.has_errors():
         return outcome
@@ -108,11 +110,11 @@ def _holds(path: Path, text: str) -> bool:
 
 
 def _stripped(message: Message) -> MessageDraft:
-    """The draft of an incoming message without descriptions, former names and ``since``."""
+    """The draft of an incoming message without what only the union says, such as descriptions and enums."""
     draft = draft_of(message)
     for struct in draft.structs.values():
         struct.doc = ""
-        struct.fields = [replace(inner, doc="", aliases=(), since=None) for inner in struct.fields]
+        struct.fields = [replace(inner, doc="", aliases=(), since=None, enum=None) for inner in struct.fields]
     return replace(draft, doc="", comment="", aliases=())
 
 

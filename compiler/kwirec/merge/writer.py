@@ -5,7 +5,7 @@ from __future__ import annotations
 from kwirec import json_text
 from kwirec.ir.literals import default_literal
 from kwirec.merge.draft import FieldDraft, MessageDraft, StructDraft
-from kwirec.versions import VersionRange
+from kwirec.versions import VersionRange, runs_by
 
 
 def definition_text(draft: MessageDraft) -> str:
@@ -50,7 +50,13 @@ class _Writer:
             deprecatedVersions=str(VersionRange.covering(draft.deprecated)) if draft.deprecated else None,
             latestVersionUnstable=draft.latest_unstable or None,
             flexibleVersions=self._range(draft.flexible) if draft.valid else None,
+            headerVersions=self._headers() if draft.unusual_headers else None,
         )
+
+    def _headers(self) -> dict[str, str]:
+        headers = self._draft.headers
+        runs = runs_by(sorted(self._draft.valid), headers.__getitem__)
+        return {self._range(frozenset(run)): str(headers[run[0]]) for run in runs}
 
     def _range(self, versions: frozenset[int]) -> str:
         """The range of exactly these versions, open if it ends with the newest version of the message."""
@@ -71,6 +77,7 @@ class _Writer:
             nullableVersions=self._range(field.nullable) if field.nullable else None,
             flexibleVersions=self._range(flexible) if field.classic else None,
             default=default_literal(field.default),
+            enum=field.enum,
             ignorable=field.ignorable or None,
             mapKey=field.map_key or None,
             entityType=field.entity_type or None,

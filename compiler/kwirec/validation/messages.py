@@ -11,8 +11,9 @@ from kwirec.diagnostics.source import Span
 from kwirec.frontend.syntax import ranges
 from kwirec.ir.schema import MessageKind
 from kwirec.ir.sites import MessageSite, Sites
+from kwirec.lowering.headers import HIGHEST, derived_header_versions
 from kwirec.validation.rule import repeated, rule
-from kwirec.versions import MAX_VERSION, VersionRange
+from kwirec.versions import MAX_VERSION, VersionRange, in_words
 
 KEYED = {
     MessageKind.REQUEST: "request",
@@ -265,6 +266,102 @@ def unstable_not_request(at: MessageSite) -> Iterator[Finding]:
             others=[(at.decl.type.span, "its type")],
             helps=["move it to the request" if at.message.kind is MessageKind.RESPONSE else "remove it"],
         )
+
+
+@rule("K713", offending=clock(headerVersions={"0+": "1"}), corrected=clock())
+def header_versions_not_rpc(at: MessageSite) -> Iterator[Finding]:
+    """A message that is neither a request nor a response has `headerVersions`.
+
+    Only requests and responses are sent after a header.
+    """
+    if at.decl.header_versions and at.message.kind not in RPC:
+        yield at.finding(
+            f"`{at.message.name}` has no header and cannot have `headerVersions`",
+            at.decl.header_versions[0].span,
+            "only for requests and responses",
+            others=[(at.decl.type.span, "its type")],
+            helps=["remove `headerVersions`"],
+        )
+
+
+@rule(
+    "K714",
+    offending=files(request(headerVersions={"0": "1", "2+": "2"}), response()),
+    corrected=files(request(headerVersions={"0": "1", "1+": "2"}), response()),
+)
+def header_versions_incomplete(at: MessageSite) -> Iterator[Finding]:
+    """The ranges of `headerVersions` leave out a valid version, or contain one twice.
+
+    Every version is sent after a header of one version, which both sides must know beforehand.
+    """
+    entries, valid = at.decl.header_versions, at.message.valid
+    if entries is None or at.message.kind not in RPC or valid.is_open:
+        return
+    missing = [v for v in valid if not any(v in entry.versions.value for entry in entries)]
+    if missing:
+        yield at.finding(
+            f"`headerVersions` of `{at.message.name}` leaves out {in_words(missing)}",
+            entries[-1].span if entries else at.decl.name.span,
+            "the last range" if entries else "has no ranges",
+            others=at.valid_label,
+        )
+    for position, entry in enumerate(entries):
+        for earlier in entries[:position]:
+            if both := entry.versions.value.intersect(earlier.versions.value):
+                yield at.finding(
+                    f"`headerVersions` of `{at.message.name}` contains {in_words(both)} twice",
+                    entry.versions.span,
+                    "contained again here",
+                    others=[(earlier.versions.span, "first contained here")],
+                )
+
+
+@rule(
+    "K715",
+    offending=files(request(headerVersions={"0": "1", "1+": "7"}), response()),
+    corrected=files(request(headerVersions={"0": "1", "1+": "2"}), response()),
+)
+def unknown_header_version(at: MessageSite) -> Iterator[Finding]:
+    """A header version does not exist.
+
+    Generated code reads and writes request headers of the versions 0, 1 and 2, and response headers of 0 and 1.
+    """
+    highest = HIGHEST.get(at.message.kind)
+    for entry in at.decl.header_versions or ():
+        if highest is not None and not 0 <= entry.header.value <= highest:
+            yield at.finding(
+                f"{at.message.kind.value} header {entry.header.value} of `{at.message.name}` is unknown",
+                entry.header.span,
+                f"expected 0 to {highest}",
+            )
+
+
+@rule(
+    "K716",
+    severity=Severity.WARNING,
+    offending=files(request(headerVersions={"0+": "1"}), response()),
+    corrected=files(request(headerVersions={"0": "1", "1+": "2"}), response()),
+)
+def header_versions_unusual(at: MessageSite) -> Iterator[Finding]:
+    """The header version of a version is not the one that follows from its flexibility.
+
+    Kafka reads definitions without `headerVersions` this way: a request has header 2 in flexible versions and 1 in
+    others, a response 1 and 0, and ApiVersionsResponse always 0. Peers that do so could not read the message.
+    """
+    if at.message.valid.is_open:
+        return
+    derived = derived_header_versions(at.message)
+    for entry in at.decl.header_versions or ():
+        given = entry.header.value
+        if given not in range(HIGHEST.get(at.message.kind, -1) + 1):
+            continue
+        if other := [v for v, number in derived.items() if v in entry.versions.value and number != given]:
+            yield at.finding(
+                f"the header of `{at.message.name}` in {in_words(other)} is usually {derived[other[0]]}, not {given}",
+                entry.header.span,
+                "another header version",
+                others=[(flexible.span, "the flexible versions")] if (flexible := at.decl.flexible_versions) else (),
+            )
 
 
 def _by_key(sites: Sites, kind: MessageKind) -> dict[tuple[str, int], MessageSite]:

@@ -11,7 +11,8 @@ it matters. The decorator turns it into a ``Rule``::
         \"\"\"
 
 The function's name is that of the code, ``negative-tag``. The annotation of its parameter says what it looks at: one
-field, struct (the root of a message is one) or message at a time, or all messages, to compare them with each other.
+field, struct (the root of a message is one), message or enum at a time, or all messages, to compare them with each
+other.
 """
 
 from __future__ import annotations
@@ -22,16 +23,27 @@ from itertools import chain
 from typing import Any, TypeVar, get_type_hints
 
 from kwirec.diagnostics.diagnostic import Code, Finding, Severity, explanation
-from kwirec.ir.sites import FieldSite, MessageSite, Sites, StructSite
+from kwirec.ir.schema import Schema
+from kwirec.ir.sites import EnumSite, FieldSite, MessageSite, Sites, StructSite, sites_of
 
 T = TypeVar("T")
-S = TypeVar("S", Sites, MessageSite, StructSite, FieldSite)
+S = TypeVar("S", Sites, MessageSite, StructSite, FieldSite, EnumSite)
 
-_LOOKS_AT: Mapping[object, Callable[[Sites], Iterable[Any]]] = {
-    Sites: lambda sites: [sites],
-    MessageSite: lambda sites: sites,
-    StructSite: lambda sites: chain.from_iterable(message.structs for message in sites),
-    FieldSite: lambda sites: chain.from_iterable(message.fields for message in sites),
+
+class Subjects:
+    """Everything in a schema that rules look at."""
+
+    def __init__(self, schema: Schema) -> None:
+        self.messages = sites_of(schema)
+        self.enums = tuple(EnumSite(enum=enum) for enum in schema.enums)
+
+
+_LOOKS_AT: Mapping[object, Callable[[Subjects], Iterable[Any]]] = {
+    Sites: lambda subjects: [subjects.messages],
+    MessageSite: lambda subjects: subjects.messages,
+    StructSite: lambda subjects: chain.from_iterable(message.structs for message in subjects.messages),
+    FieldSite: lambda subjects: chain.from_iterable(message.fields for message in subjects.messages),
+    EnumSite: lambda subjects: subjects.enums,
 }
 
 
@@ -40,7 +52,7 @@ class Rule:
     """A code plus its check over a whole schema."""
 
     code: Code
-    check: Callable[[Sites], Iterable[Finding]]
+    check: Callable[[Subjects], Iterable[Finding]]
 
 
 def rule(
@@ -65,7 +77,7 @@ def rule(
             relaxable=relaxable or severity is not Severity.ERROR,
         )
         select = _LOOKS_AT[next(iter(get_type_hints(check).values()))]
-        return Rule(code, lambda sites: chain.from_iterable(map(check, select(sites))))
+        return Rule(code, lambda subjects: chain.from_iterable(map(check, select(subjects))))
 
     return decorate
 

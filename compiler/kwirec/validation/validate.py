@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from kwirec.diagnostics.diagnostic import Report, Severity
 from kwirec.ir import Schema
-from kwirec.ir.sites import sites_of
-from kwirec.validation import defaults, messages, names, tags, types, versions
-from kwirec.validation.rule import Rule
+from kwirec.validation import defaults, enums, messages, names, tags, types, versions
+from kwirec.validation.rule import Rule, Subjects
 
 RULES = tuple(
     rule
-    for module in (names, versions, types, defaults, tags, messages)
+    for module in (names, versions, types, defaults, tags, messages, enums)
     for rule in vars(module).values()
     if isinstance(rule, Rule)
 )
@@ -23,9 +22,9 @@ RULES = tuple(
 
 def validate(schema: Schema, report: Report) -> None:
     """Apply every rule to ``schema``."""
-    sites = sites_of(schema)
+    subjects = Subjects(schema)
     for rule in RULES:
-        for finding in rule.check(sites):
+        for finding in rule.check(subjects):
             report.record(rule.code, finding)
 
 

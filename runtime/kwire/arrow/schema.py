@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import pyarrow as pa
 
+from kwire.enums import as_dict
 from kwire.message import Message, Struct
-from kwire.schema import Field, description, format_versions, struct_class
+from kwire.schema import Field, description, enum_class, format_versions, struct_class
 
 SCALARS: dict[str, pa.DataType] = {
     "bool": pa.bool_(),
@@ -38,7 +41,7 @@ Usage = dict[type[Struct], set[int]]
 
 def message_type(message: type[Message]) -> pa.StructType:
     """All fields of all versions. A column is nullable if some version lacks the field or allows null; its
-    description is in the metadata, under ``comment``."""
+    description is in the metadata, under ``comment``, the names of its values as JSON under ``enum``."""
     usage: Usage = {}
     _add_usage(message, set(message.VALID_VERSIONS), usage)
     return _struct_type(message, message, usage)
@@ -59,6 +62,8 @@ def _struct_type(message: type[Message], cls: type[Struct], usage: Usage) -> pa.
         if present:
             always = present == usage[cls] and not present.intersection(field.nullable)
             metadata = {"comment": _comment(message, cls, field)}
+            if (enum := enum_class(cls, field)) is not None:
+                metadata["enum"] = json.dumps(as_dict(enum))
             kind = _type(message, cls, field, usage)
             nullable = not always or field.type == "records"
             columns.append(pa.field(field.name, kind, nullable=nullable, metadata=metadata))

@@ -9,10 +9,11 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from kwire.command.options import add_command, put
+from kwire.enums import ProtocolEnum
 from kwire.errors import UnknownNameError
 from kwire.message import Message, Struct
 from kwire.protocol import registry
-from kwire.schema import NEVER, Field, description, format_versions, struct_class, valid_version, walk
+from kwire.schema import NEVER, Field, description, enum_class, format_versions, struct_class, valid_version, walk
 from kwire.uuids import ZERO_UUID, Uuid
 
 if TYPE_CHECKING:
@@ -83,8 +84,16 @@ def _fields(message: type[Message], cls: type[Struct], version: int | None) -> I
             "ignorable": field.ignorable,
             "default": plain(getattr(owner(), field.name)),
             "former_names": list(field.former_names),
+            "enum": _enum(enum_class(owner, field)),
             "description": description(owner, field.name),
         }
+
+
+def _enum(enum: type[ProtocolEnum] | None) -> dict[str, Any] | None:
+    if enum is None:
+        return None
+    values = [{"name": one.name, "value": one.value, "description": one.description} for one in enum]
+    return {"name": enum.__name__, "values": values}
 
 
 def _of_versions(message: type[Message], field: Field, version: int | None) -> dict[str, Any]:
@@ -116,10 +125,13 @@ def _text(found: dict[str, Any]) -> Iterator[str]:
         yield from wrap(
             field["description"], WIDTH, initial_indent=f"{indent}    ", subsequent_indent=f"{indent}    "
         )
+        for value in field["enum"]["values"] if field["enum"] else ():
+            text = f"{value['value']} {value['name']}: {value['description']}".rstrip(": ")
+            yield from wrap(text, WIDTH, initial_indent=f"{indent}      ", subsequent_indent=f"{indent}        ")
 
 
 def _facts(field: dict[str, Any]) -> Iterator[str]:
-    yield field["type"]
+    yield field["type"] + (f" ({field['enum']['name']})" if field["enum"] else "")
     if "versions" in field:
         yield f"versions {field['versions']}"
     if field["nullable"]:

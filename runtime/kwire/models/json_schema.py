@@ -5,10 +5,11 @@ from __future__ import annotations
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, cast
 
+from kwire.enums import as_dict
 from kwire.json_form.read import SIZE_NAME
 from kwire.json_form.values import in_base64
 from kwire.models.build import SIZE_ATTRIBUTE, ModelField
-from kwire.schema import description
+from kwire.schema import description, enum_class
 from kwire.uuids import Uuid
 
 if TYPE_CHECKING:
@@ -46,6 +47,8 @@ def complete(model: type[ModelOf[Any]], schema: Schema) -> None:
             place["default"] = str(default) if isinstance(default, Uuid) else in_base64(default)
         if text := description(model.STRUCT, field.codec.name):
             place["description"] = text
+        if (enum := enum_class(model.STRUCT, field.codec)) is not None:
+            place["x-enum"] = as_dict(enum)  # not `enum`: other values are valid too
         names = _alternatives(field, properties)
         if len(names) > 1:
             required = [name for name in required if name not in names]

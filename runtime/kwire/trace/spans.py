@@ -13,9 +13,12 @@ from kwire.interpreter.reader import Reader
 from kwire.message import Message
 from kwire.policy import STRICT, Policy
 from kwire.redaction import places
+from kwire.schema import INTEGER_RANGES, PresentField, enum_class
 from kwire.secrets import SECRETS, TAGS
 
 if TYPE_CHECKING:
+    from kwire.enums import ProtocolEnum
+
     Expand = Callable[[bytes, int, int, str, int], Iterator["Span"]]
     """Data, start and end of a block of records in it, path and depth → spans."""
 
@@ -32,7 +35,8 @@ class Span:
 
     ``name`` is the last part of ``path``, ``depth`` its nesting. ``content`` is where the value starts after its
     length. ``value`` is the count of an array and ``...`` for a struct; ``text`` describes the value or replaces it.
-    A span without bytes is a heading, or something that was compressed. Bytes and value of a ``secret`` are hidden.
+    ``meaning`` is the name that the value has in its enum. A span without bytes is a heading, or something that was
+    compressed. Bytes and value of a ``secret`` are hidden.
     """
 
     start: int
@@ -46,6 +50,7 @@ class Span:
     content: int = 0
     text: str = field(default="", repr=False)
     secret: bool = False
+    meaning: str = ""
 
     def __post_init__(self) -> None:
         self.content = self.content or self.start
@@ -149,6 +154,7 @@ def _mark_secrets(cls: type[Message], spans: list[Span]) -> None:
 class _Tracer(Reader):
     expand: Expand | None
     spans: deque[Span]
+    enum: type[ProtocolEnum] | None = None
     sections = count = 0
     problem = ""  # or "?", the kind of spans of bytes that could not be read, if there was one
 
@@ -158,6 +164,10 @@ class _Tracer(Reader):
         if span.kind == "?":
             self.problem = "?"
 
+    def value(self, cls: type[Any], field: PresentField, kind: str, *, nullable: bool) -> Any:
+        self.enum = enum_class(cls, field)
+        return super().value(cls, field, kind, nullable=nullable)
+
     def note(self, start: int, kind: str, value: object, *, name: str = "", content: int = 0) -> None:
         depth = len(self.parts) + self.sections
         if not self.parts:
@@ -165,9 +175,15 @@ class _Tracer(Reader):
         name, path = name or self.parts[-1], self.path
         expand = self.expand if kind.endswith("records") and value else None
         end = content if expand else self.pos
-        self.add(Span(start, end, path, name, kind, value, depth=depth, content=content))
+        self.add(
+            Span(start, end, path, name, kind, value, depth=depth, content=content, meaning=self.named(value, kind))
+        )
         for span in expand(self.data, content, self.pos, path, depth + 1) if expand else ():
             self.add(span)
+
+    def named(self, value: object, kind: str) -> str:
+        """The name of a value in the enum of its field; empty if it has none."""
+        return self.enum.name_of(value) if self.enum and kind in INTEGER_RANGES else ""
 
     def section(self, cls: type[Any], values: dict[str, Any], count: int) -> None:
         self.sections += 1

@@ -65,7 +65,7 @@ def as_json(found: Trace, note: Note | None = None) -> dict[str, object]:
             "name": span.name,
             "type": span.kind,
             "value": None if span.secret else _plain(span.value),
-            "note": _hidden(span) if span.secret else (note(span) if note else "") or span.text,
+            "note": _hidden(span) if span.secret else _meaning(span, note) or span.text,
         }
         for span in [*found.spans, *_unread(found)]
     ]
@@ -110,14 +110,17 @@ def _marked(found: Trace, spans: list[Span]) -> int:
 def _row(span: Span, data: bytes, note: Note | None) -> tuple[str, ...]:
     has_place = span.end > span.start or span.kind == "?"
     value = _hidden(span) if span.secret else _value(span)
-    more = note(span) if note and not span.secret else ""
     return (
         str(span.start) if has_place else "",
         _hex(data, span),
         "  " * span.depth + printable(span.name),
         span.kind,
-        printable(f"{value}  {more}" if value and more else value or more),
+        printable("  ".join(filter(None, (value, "" if span.secret else _meaning(span, note))))),
     )
+
+
+def _meaning(span: Span, note: Note | None) -> str:
+    return span.meaning or (note(span) if note else "")
 
 
 def _line(row: tuple[str, ...], widths: list[int]) -> str:

@@ -747,7 +747,7 @@ class ClockResponse(Message):
         Field("uptime", "Uptime", "int64", range(2, 5), tag=7, tagged=range(2, 5), ignorable=True),
         Field("blob", "Blob", "bytes", range(2, 5), tag=8, tagged=range(2, 5), ignorable=True),
         Field("load", "Load", "float64", range(2, 5), tag=9, tagged=range(2, 5), ignorable=True),
-        Field("level", "Level", "int8", range(2, 5), tag=10, tagged=range(2, 5), ignorable=True),
+        Field("level", "Level", "int8", range(2, 5), tag=10, tagged=range(2, 5), ignorable=True, enum="Stratum"),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (

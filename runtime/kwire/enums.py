@@ -1,0 +1,54 @@
+"""Names for the values of integer fields."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+from kwire.schema import INTEGER_RANGES, description
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, ClassVar, Self
+
+
+class ProtocolEnum(IntEnum):
+    """The values of a field that have names. Members are integers and equal to them.
+
+    Values without a name, which a newer peer may send, become members ``UNKNOWN_n``. Raises ``ValueError`` for what
+    the integer type cannot hold. A subclass gives that type: ``class Phase(ProtocolEnum, type="int8")``.
+    """
+
+    _bounds: ClassVar[tuple[int, int]]
+
+    def __init_subclass__(cls, *, type: str, **arguments: Any) -> None:
+        super().__init_subclass__(**arguments)
+        cls._bounds = INTEGER_RANGES[type]
+
+    @property
+    def description(self) -> str:
+        """What the value says, in one line; empty if it has no name."""
+        return description(type(self), self.name)
+
+    @classmethod
+    def name_of(cls, value: object) -> str:
+        """The name of a value; empty if it has none."""
+        member = cls._value2member_map_.get(value)
+        return member.name if member else ""
+
+    @classmethod
+    def _missing_(cls, value: object) -> Self | None:
+        low, high = cls._bounds
+        if type(value) is not int or not low <= value <= high:
+            return None
+        member = int.__new__(cls, value)
+        member._name_ = f"UNKNOWN_{value}"
+        member._value_ = value
+        return member
+
+
+def as_dict(enum: type[ProtocolEnum]) -> dict[str, Any]:
+    """An enum as plain data: its ``name``, and its ``values`` by their names."""
+    return {"name": enum.__name__, "values": {member.name: member.value for member in enum}}
+
+
+__all__ = ["ProtocolEnum"]
