@@ -1,4 +1,4 @@
-"""What is no bytes of its own: which header belongs to which version, error codes, record types, codecs."""
+"""What is no bytes of its own: which header belongs to which version, error codes, record types, codecs, enums."""
 
 from __future__ import annotations
 
@@ -10,9 +10,14 @@ from kwire.message import Message
 from kwire.records.control import TYPES
 from kwire_kafka import PROTOCOL
 from kwire_kafka.errors import ErrorCode
+from kwire_kafka.releases import RELEASES
+from kwirec.diagnostics.diagnostic import Report
+from kwirec.driver import load
 from kwirec.merge.history import release_key
 from tests.conformance.jvm import Jvm
 from tests.conformance.tally import Tally
+from tests.real_kafka.jars import classpath
+from tools import enums
 
 HEADERS = "header versions of requests and responses"
 ERRORS = "error codes with name and whether they are retriable"
@@ -43,6 +48,7 @@ def check(jvm: Jvm, tally: Tally) -> None:
     """Compare the tables of a release with ours, which may have more."""
     line = release_key(jvm.release)[:2]
     _headers_and_errors(jvm, tally)
+    _enums(jvm, tally)
     controls = {number: JAVA.get(name, name.upper()) for number, (name, _) in enumerate(TYPES)}
     previews = PREVIEW if line <= PREVIEW_UNTIL else {}
     _numbers(jvm.numbers("clients", "ControlRecordType"), controls | previews, "control record types", tally)
@@ -74,6 +80,16 @@ def _numbers(java: Mapping[int, str], ours: Mapping[int, str], what: str, tally:
             tally.same(what)
         elif number != UNKNOWN:
             tally.differ(what, number, f"{ours.get(number, 'nothing')} is {name} in Java")
+
+
+def _enums(jvm: Jvm, tally: Tally) -> None:
+    theirs = enums.numbers_of(classpath(jvm.release))
+    ours = enums.numbers_in(load([enums.UNION], Report()).schema)
+    *_, newest = RELEASES
+    found = list(enums.differences(ours, theirs, newest=jvm.release == newest))
+    tally.same("enums", len(theirs) - len({line.partition(".")[0] for line in found}))
+    for line in found:
+        tally.differ("enums", *line.split(" ", 1))
 
 
 def _headers_and_errors(jvm: Jvm, tally: Tally) -> None:

@@ -70,7 +70,7 @@ class AlterConfigsResource(Struct):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 3)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("resource_type", "ResourceType", "int8", range(0, 3)),
+        Field("resource_type", "ResourceType", "int8", range(0, 3), enum="ConfigResourceType"),
         Field("resource_name", "ResourceName", "string", range(0, 3)),
         Field("configs", "Configs", "[]AlterableConfig", range(0, 3)),
     )
@@ -181,7 +181,7 @@ class AlterConfigsResourceResponse(Struct):
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("error_code", "ErrorCode", "int16", range(0, 3)),
         Field("error_message", "ErrorMessage", "string", range(0, 3), nullable=range(0, 3)),
-        Field("resource_type", "ResourceType", "int8", range(0, 3)),
+        Field("resource_type", "ResourceType", "int8", range(0, 3), enum="ConfigResourceType"),
         Field("resource_name", "ResourceName", "string", range(0, 3)),
     )
 

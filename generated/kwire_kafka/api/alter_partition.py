@@ -77,7 +77,7 @@ class AlterPartitionRequestPartitionData(Struct):
         Field("leader_epoch", "LeaderEpoch", "int32", range(0, 4)),
         Field("new_isr", "NewIsr", "[]int32", range(0, 3)),
         Field("new_isr_with_epochs", "NewIsrWithEpochs", "[]BrokerState", range(3, 4)),
-        Field("leader_recovery_state", "LeaderRecoveryState", "int8", range(1, 4)),
+        Field("leader_recovery_state", "LeaderRecoveryState", "int8", range(1, 4), enum="LeaderRecoveryState"),
         Field("partition_epoch", "PartitionEpoch", "int32", range(0, 4), former_names=("currentIsrVersion",)),
     )
 
@@ -270,7 +270,14 @@ class AlterPartitionResponsePartitionData(Struct):
         Field("leader_id", "LeaderId", "int32", range(0, 4)),
         Field("leader_epoch", "LeaderEpoch", "int32", range(0, 4)),
         Field("isr", "Isr", "[]int32", range(0, 4)),
-        Field("leader_recovery_state", "LeaderRecoveryState", "int8", range(1, 4), ignorable=True),
+        Field(
+            "leader_recovery_state",
+            "LeaderRecoveryState",
+            "int8",
+            range(1, 4),
+            ignorable=True,
+            enum="LeaderRecoveryState",
+        ),
         Field("partition_epoch", "PartitionEpoch", "int32", range(0, 4), former_names=("currentIsrVersion",)),
     )
 

@@ -34,7 +34,7 @@ class ScramCredentialDeletion(Struct):
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("name", "Name", "string", range(0, 1)),
-        Field("mechanism", "Mechanism", "int8", range(0, 1)),
+        Field("mechanism", "Mechanism", "int8", range(0, 1), enum="ScramMechanism"),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("name", "mechanism", "unknown_tags")
@@ -71,7 +71,7 @@ class ScramCredentialUpsertion(Struct):
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("name", "Name", "string", range(0, 1)),
-        Field("mechanism", "Mechanism", "int8", range(0, 1)),
+        Field("mechanism", "Mechanism", "int8", range(0, 1), enum="ScramMechanism"),
         Field("iterations", "Iterations", "int32", range(0, 1)),
         Field("salt", "Salt", "bytes", range(0, 1)),
         Field("salted_password", "SaltedPassword", "bytes", range(0, 1)),

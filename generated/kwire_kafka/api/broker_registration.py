@@ -40,7 +40,7 @@ class Listener(Struct):
         Field("name", "Name", "string", range(0, 5)),
         Field("host", "Host", "string", range(0, 5)),
         Field("port", "Port", "uint16", range(0, 5)),
-        Field("security_protocol", "SecurityProtocol", "int16", range(0, 5)),
+        Field("security_protocol", "SecurityProtocol", "int16", range(0, 5), enum="SecurityProtocol"),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("name", "host", "port", "security_protocol", "unknown_tags")

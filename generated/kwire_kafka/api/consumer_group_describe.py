@@ -182,7 +182,7 @@ class Member(Struct):
         Field("subscribed_topic_regex", "SubscribedTopicRegex", "string", range(0, 2), nullable=range(0, 2)),
         Field("assignment", "Assignment", "Assignment", range(0, 2)),
         Field("target_assignment", "TargetAssignment", "Assignment", range(0, 2)),
-        Field("member_type", "MemberType", "int8", range(1, 2), ignorable=True),
+        Field("member_type", "MemberType", "int8", range(1, 2), ignorable=True, enum="ConsumerMemberType"),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (

@@ -33,13 +33,13 @@ class AclCreation(Struct):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 4)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("resource_type", "ResourceType", "int8", range(0, 4)),
+        Field("resource_type", "ResourceType", "int8", range(0, 4), enum="AclResourceType"),
         Field("resource_name", "ResourceName", "string", range(0, 4)),
-        Field("resource_pattern_type", "ResourcePatternType", "int8", range(1, 4)),
+        Field("resource_pattern_type", "ResourcePatternType", "int8", range(1, 4), enum="AclPatternType"),
         Field("principal", "Principal", "string", range(0, 4)),
         Field("host", "Host", "string", range(0, 4)),
-        Field("operation", "Operation", "int8", range(0, 4)),
-        Field("permission_type", "PermissionType", "int8", range(0, 4)),
+        Field("operation", "Operation", "int8", range(0, 4), enum="AclOperation"),
+        Field("permission_type", "PermissionType", "int8", range(0, 4), enum="AclPermissionType"),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (

@@ -257,7 +257,7 @@ class CreatableTopicConfigs(Struct):
         Field("name", "Name", "string", range(5, 8)),
         Field("value", "Value", "string", range(5, 8), nullable=range(5, 8)),
         Field("read_only", "ReadOnly", "bool", range(5, 8)),
-        Field("config_source", "ConfigSource", "int8", range(5, 8), ignorable=True),
+        Field("config_source", "ConfigSource", "int8", range(5, 8), ignorable=True, enum="ConfigSource"),
         Field("is_sensitive", "IsSensitive", "bool", range(5, 8)),
     )
 

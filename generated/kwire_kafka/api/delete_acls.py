@@ -33,13 +33,13 @@ class DeleteAclsFilter(Struct):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 4)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("resource_type_filter", "ResourceTypeFilter", "int8", range(0, 4)),
+        Field("resource_type_filter", "ResourceTypeFilter", "int8", range(0, 4), enum="AclResourceType"),
         Field("resource_name_filter", "ResourceNameFilter", "string", range(0, 4), nullable=range(0, 4)),
-        Field("pattern_type_filter", "PatternTypeFilter", "int8", range(1, 4)),
+        Field("pattern_type_filter", "PatternTypeFilter", "int8", range(1, 4), enum="AclPatternType"),
         Field("principal_filter", "PrincipalFilter", "string", range(0, 4), nullable=range(0, 4)),
         Field("host_filter", "HostFilter", "string", range(0, 4), nullable=range(0, 4)),
-        Field("operation", "Operation", "int8", range(0, 4)),
-        Field("permission_type", "PermissionType", "int8", range(0, 4)),
+        Field("operation", "Operation", "int8", range(0, 4), enum="AclOperation"),
+        Field("permission_type", "PermissionType", "int8", range(0, 4), enum="AclPermissionType"),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -179,13 +179,13 @@ class DeleteAclsMatchingAcl(Struct):
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("error_code", "ErrorCode", "int16", range(0, 4)),
         Field("error_message", "ErrorMessage", "string", range(0, 4), nullable=range(0, 4)),
-        Field("resource_type", "ResourceType", "int8", range(0, 4)),
+        Field("resource_type", "ResourceType", "int8", range(0, 4), enum="AclResourceType"),
         Field("resource_name", "ResourceName", "string", range(0, 4)),
-        Field("pattern_type", "PatternType", "int8", range(1, 4)),
+        Field("pattern_type", "PatternType", "int8", range(1, 4), enum="AclPatternType"),
         Field("principal", "Principal", "string", range(0, 4)),
         Field("host", "Host", "string", range(0, 4)),
-        Field("operation", "Operation", "int8", range(0, 4)),
-        Field("permission_type", "PermissionType", "int8", range(0, 4)),
+        Field("operation", "Operation", "int8", range(0, 4), enum="AclOperation"),
+        Field("permission_type", "PermissionType", "int8", range(0, 4), enum="AclPermissionType"),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (

@@ -39,13 +39,27 @@ class DescribeAclsRequest(Message):
     DEPRECATED_VERSIONS: ClassVar[range] = range(0, 1)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("resource_type_filter", "ResourceTypeFilter", "int8", range(0, 4), former_names=("resourceType",)),
+        Field(
+            "resource_type_filter",
+            "ResourceTypeFilter",
+            "int8",
+            range(0, 4),
+            former_names=("resourceType",),
+            enum="AclResourceType",
+        ),
         Field("resource_name_filter", "ResourceNameFilter", "string", range(0, 4), nullable=range(0, 4)),
-        Field("pattern_type_filter", "PatternTypeFilter", "int8", range(1, 4), former_names=("resourcePatternType",)),
+        Field(
+            "pattern_type_filter",
+            "PatternTypeFilter",
+            "int8",
+            range(1, 4),
+            former_names=("resourcePatternType",),
+            enum="AclPatternType",
+        ),
         Field("principal_filter", "PrincipalFilter", "string", range(0, 4), nullable=range(0, 4)),
         Field("host_filter", "HostFilter", "string", range(0, 4), nullable=range(0, 4)),
-        Field("operation", "Operation", "int8", range(0, 4)),
-        Field("permission_type", "PermissionType", "int8", range(0, 4)),
+        Field("operation", "Operation", "int8", range(0, 4), enum="AclOperation"),
+        Field("permission_type", "PermissionType", "int8", range(0, 4), enum="AclPermissionType"),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -149,8 +163,8 @@ class AclDescription(Struct):
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("principal", "Principal", "string", range(0, 4)),
         Field("host", "Host", "string", range(0, 4)),
-        Field("operation", "Operation", "int8", range(0, 4)),
-        Field("permission_type", "PermissionType", "int8", range(0, 4)),
+        Field("operation", "Operation", "int8", range(0, 4), enum="AclOperation"),
+        Field("permission_type", "PermissionType", "int8", range(0, 4), enum="AclPermissionType"),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("principal", "host", "operation", "permission_type", "unknown_tags")
@@ -194,9 +208,9 @@ class DescribeAclsResource(Struct):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 4)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("resource_type", "ResourceType", "int8", range(0, 4), former_names=("type",)),
+        Field("resource_type", "ResourceType", "int8", range(0, 4), former_names=("type",), enum="AclResourceType"),
         Field("resource_name", "ResourceName", "string", range(0, 4), former_names=("name",)),
-        Field("pattern_type", "PatternType", "int8", range(1, 4)),
+        Field("pattern_type", "PatternType", "int8", range(1, 4), enum="AclPatternType"),
         Field("acls", "Acls", "[]AclDescription", range(0, 4)),
     )
 

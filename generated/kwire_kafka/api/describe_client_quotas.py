@@ -34,7 +34,7 @@ class ComponentData(Struct):
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("entity_type", "EntityType", "string", range(0, 2)),
-        Field("match_type", "MatchType", "int8", range(0, 2)),
+        Field("match_type", "MatchType", "int8", range(0, 2), enum="QuotaMatchType"),
         Field("match", "Match", "string", range(0, 2), nullable=range(0, 2)),
     )
 

@@ -40,7 +40,7 @@ class DescribeClusterRequest(Message):
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("include_cluster_authorized_operations", "IncludeClusterAuthorizedOperations", "bool", range(0, 3)),
-        Field("endpoint_type", "EndpointType", "int8", range(1, 3)),
+        Field("endpoint_type", "EndpointType", "int8", range(1, 3), enum="EndpointType"),
         Field("include_fenced_brokers", "IncludeFencedBrokers", "bool", range(2, 3)),
     )
 
@@ -172,7 +172,7 @@ class DescribeClusterResponse(Message):
         Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 3)),
         Field("error_code", "ErrorCode", "int16", range(0, 3)),
         Field("error_message", "ErrorMessage", "string", range(0, 3), nullable=range(0, 3)),
-        Field("endpoint_type", "EndpointType", "int8", range(1, 3)),
+        Field("endpoint_type", "EndpointType", "int8", range(1, 3), enum="EndpointType"),
         Field("cluster_id", "ClusterId", "string", range(0, 3)),
         Field("controller_id", "ControllerId", "int32", range(0, 3)),
         Field("brokers", "Brokers", "[]DescribeClusterBroker", range(0, 3)),

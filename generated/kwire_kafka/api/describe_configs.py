@@ -33,7 +33,7 @@ class DescribeConfigsResource(Struct):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(4, 5)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("resource_type", "ResourceType", "int8", range(0, 5)),
+        Field("resource_type", "ResourceType", "int8", range(0, 5), enum="ConfigResourceType"),
         Field("resource_name", "ResourceName", "string", range(0, 5)),
         Field("configuration_keys", "ConfigurationKeys", "[]string", range(0, 5), nullable=range(0, 5)),
     )
@@ -154,7 +154,7 @@ class DescribeConfigsSynonym(Struct):
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("name", "Name", "string", range(1, 5)),
         Field("value", "Value", "string", range(1, 5), nullable=range(1, 5)),
-        Field("source", "Source", "int8", range(1, 5)),
+        Field("source", "Source", "int8", range(1, 5), enum="ConfigSource"),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("name", "value", "source", "unknown_tags")
@@ -198,10 +198,10 @@ class DescribeConfigsResourceResult(Struct):
         Field("value", "Value", "string", range(0, 5), nullable=range(0, 5)),
         Field("read_only", "ReadOnly", "bool", range(0, 5)),
         Field("is_default", "IsDefault", "bool", range(0, 1)),
-        Field("config_source", "ConfigSource", "int8", range(1, 5), ignorable=True),
+        Field("config_source", "ConfigSource", "int8", range(1, 5), ignorable=True, enum="ConfigSource"),
         Field("is_sensitive", "IsSensitive", "bool", range(0, 5)),
         Field("synonyms", "Synonyms", "[]DescribeConfigsSynonym", range(1, 5), ignorable=True),
-        Field("config_type", "ConfigType", "int8", range(3, 5), ignorable=True),
+        Field("config_type", "ConfigType", "int8", range(3, 5), ignorable=True, enum="ConfigType"),
         Field("documentation", "Documentation", "string", range(3, 5), nullable=range(3, 5), ignorable=True),
     )
 
@@ -303,7 +303,7 @@ class DescribeConfigsResult(Struct):
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("error_code", "ErrorCode", "int16", range(0, 5)),
         Field("error_message", "ErrorMessage", "string", range(0, 5), nullable=range(0, 5)),
-        Field("resource_type", "ResourceType", "int8", range(0, 5)),
+        Field("resource_type", "ResourceType", "int8", range(0, 5), enum="ConfigResourceType"),
         Field("resource_name", "ResourceName", "string", range(0, 5)),
         Field("configs", "Configs", "[]DescribeConfigsResourceResult", range(0, 5)),
     )

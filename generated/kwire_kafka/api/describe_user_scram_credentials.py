@@ -114,7 +114,7 @@ class CredentialInfo(Struct):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("mechanism", "Mechanism", "int8", range(0, 1)),
+        Field("mechanism", "Mechanism", "int8", range(0, 1), enum="ScramMechanism"),
         Field("iterations", "Iterations", "int32", range(0, 1)),
     )
 

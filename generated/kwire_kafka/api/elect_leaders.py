@@ -77,7 +77,7 @@ class ElectLeadersRequest(Message):
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("election_type", "ElectionType", "int8", range(1, 3)),
+        Field("election_type", "ElectionType", "int8", range(1, 3), enum="ElectionType"),
         Field("topic_partitions", "TopicPartitions", "[]TopicPartitions", range(0, 3), nullable=range(0, 3)),
         Field("timeout_ms", "TimeoutMs", "int32", range(0, 3)),
     )

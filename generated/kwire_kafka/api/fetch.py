@@ -339,7 +339,7 @@ class FetchRequest(Message):
         Field("max_wait_ms", "MaxWaitMs", "int32", range(0, 19), former_names=("maxWait",)),
         Field("min_bytes", "MinBytes", "int32", range(0, 19)),
         Field("max_bytes", "MaxBytes", "int32", range(3, 19), ignorable=True),
-        Field("isolation_level", "IsolationLevel", "int8", range(4, 19), ignorable=True),
+        Field("isolation_level", "IsolationLevel", "int8", range(4, 19), ignorable=True, enum="IsolationLevel"),
         Field("session_id", "SessionId", "int32", range(7, 19), ignorable=True),
         Field("session_epoch", "SessionEpoch", "int32", range(7, 19), ignorable=True, former_names=("epoch",)),
         Field("topics", "Topics", "[]FetchTopic", range(0, 19)),

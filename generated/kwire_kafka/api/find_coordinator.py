@@ -40,7 +40,7 @@ class FindCoordinatorRequest(Message):
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("key", "Key", "string", range(0, 4)),
-        Field("key_type", "KeyType", "int8", range(1, 7)),
+        Field("key_type", "KeyType", "int8", range(1, 7), enum="CoordinatorType"),
         Field("coordinator_keys", "CoordinatorKeys", "[]string", range(4, 7)),
     )
 

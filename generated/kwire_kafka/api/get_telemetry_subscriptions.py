@@ -97,7 +97,9 @@ class GetTelemetrySubscriptionsResponse(Message):
         Field("error_code", "ErrorCode", "int16", range(0, 1)),
         Field("client_instance_id", "ClientInstanceId", "uuid", range(0, 1)),
         Field("subscription_id", "SubscriptionId", "int32", range(0, 1)),
-        Field("accepted_compression_types", "AcceptedCompressionTypes", "[]int8", range(0, 1)),
+        Field(
+            "accepted_compression_types", "AcceptedCompressionTypes", "[]int8", range(0, 1), enum="CompressionType"
+        ),
         Field("push_interval_ms", "PushIntervalMs", "int32", range(0, 1)),
         Field("telemetry_max_bytes", "TelemetryMaxBytes", "int32", range(0, 1)),
         Field("delta_temporality", "DeltaTemporality", "bool", range(0, 1)),

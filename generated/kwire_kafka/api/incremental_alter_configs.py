@@ -34,7 +34,7 @@ class AlterableConfig(Struct):
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("name", "Name", "string", range(0, 2)),
-        Field("config_operation", "ConfigOperation", "int8", range(0, 2)),
+        Field("config_operation", "ConfigOperation", "int8", range(0, 2), enum="AlterConfigOp"),
         Field("value", "Value", "string", range(0, 2), nullable=range(0, 2)),
     )
 
@@ -75,7 +75,7 @@ class AlterConfigsResource(Struct):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(1, 2)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("resource_type", "ResourceType", "int8", range(0, 2)),
+        Field("resource_type", "ResourceType", "int8", range(0, 2), enum="ConfigResourceType"),
         Field("resource_name", "ResourceName", "string", range(0, 2)),
         Field("configs", "Configs", "[]AlterableConfig", range(0, 2)),
     )
@@ -187,7 +187,7 @@ class AlterConfigsResourceResponse(Struct):
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("error_code", "ErrorCode", "int16", range(0, 2)),
         Field("error_message", "ErrorMessage", "string", range(0, 2), nullable=range(0, 2)),
-        Field("resource_type", "ResourceType", "int8", range(0, 2)),
+        Field("resource_type", "ResourceType", "int8", range(0, 2), enum="ConfigResourceType"),
         Field("resource_name", "ResourceName", "string", range(0, 2)),
     )
 

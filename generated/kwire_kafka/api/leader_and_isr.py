@@ -47,7 +47,7 @@ class LeaderAndIsrPartitionState(Struct):
         Field("adding_replicas", "AddingReplicas", "[]int32", range(3, 8), ignorable=True),
         Field("removing_replicas", "RemovingReplicas", "[]int32", range(3, 8), ignorable=True),
         Field("is_new", "IsNew", "bool", range(1, 8), ignorable=True),
-        Field("leader_recovery_state", "LeaderRecoveryState", "int8", range(6, 8)),
+        Field("leader_recovery_state", "LeaderRecoveryState", "int8", range(6, 8), enum="LeaderRecoveryState"),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (
@@ -266,7 +266,7 @@ class LeaderAndIsrRequest(Message):
         Field("is_kraft_controller", "isKRaftController", "bool", range(7, 8)),
         Field("controller_epoch", "ControllerEpoch", "int32", range(0, 8)),
         Field("broker_epoch", "BrokerEpoch", "int64", range(2, 8), ignorable=True),
-        Field("type", "Type", "int8", range(5, 8)),
+        Field("type", "Type", "int8", range(5, 8), enum="ControlRequestType"),
         Field(
             "ungrouped_partition_states",
             "UngroupedPartitionStates",

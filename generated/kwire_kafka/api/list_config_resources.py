@@ -39,7 +39,9 @@ class ListConfigResourcesRequest(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (Field("resource_types", "ResourceTypes", "[]int8", range(1, 2)),)
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("resource_types", "ResourceTypes", "[]int8", range(1, 2), enum="ConfigResourceType"),
+    )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("resource_types", "unknown_tags")
     __slots__ = SLOTS
@@ -87,7 +89,7 @@ class ConfigResource(Struct):
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("resource_name", "ResourceName", "string", range(0, 2), former_names=("name",)),
-        Field("resource_type", "ResourceType", "int8", range(1, 2), ignorable=True),
+        Field("resource_type", "ResourceType", "int8", range(1, 2), ignorable=True, enum="ConfigResourceType"),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("resource_name", "resource_type", "unknown_tags")

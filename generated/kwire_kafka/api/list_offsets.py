@@ -36,7 +36,7 @@ class ListOffsetsPartition(Struct):
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("partition_index", "PartitionIndex", "int32", range(0, 12)),
         Field("current_leader_epoch", "CurrentLeaderEpoch", "int32", range(4, 12), ignorable=True),
-        Field("timestamp", "Timestamp", "int64", range(0, 12)),
+        Field("timestamp", "Timestamp", "int64", range(0, 12), enum="ListOffsetsTimestamp"),
         Field("max_num_offsets", "MaxNumOffsets", "int32", range(0, 1)),
     )
 
@@ -142,7 +142,7 @@ class ListOffsetsRequest(Message):
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("replica_id", "ReplicaId", "int32", range(0, 12)),
-        Field("isolation_level", "IsolationLevel", "int8", range(2, 12)),
+        Field("isolation_level", "IsolationLevel", "int8", range(2, 12), enum="IsolationLevel"),
         Field("topics", "Topics", "[]ListOffsetsTopic", range(0, 12)),
         Field("timeout_ms", "TimeoutMs", "int32", range(10, 12), ignorable=True),
     )

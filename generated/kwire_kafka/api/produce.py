@@ -124,7 +124,7 @@ class ProduceRequest(Message):
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("transactional_id", "TransactionalId", "string", range(3, 14), nullable=range(3, 14)),
-        Field("acks", "Acks", "int16", range(0, 14)),
+        Field("acks", "Acks", "int16", range(0, 14), enum="Acks"),
         Field("timeout_ms", "TimeoutMs", "int32", range(0, 14)),
         Field("topic_data", "TopicData", "[]TopicProduceData", range(0, 14), former_names=("topics",)),
     )

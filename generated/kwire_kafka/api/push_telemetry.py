@@ -34,7 +34,7 @@ class PushTelemetryRequest(Message):
         Field("client_instance_id", "ClientInstanceId", "uuid", range(0, 1)),
         Field("subscription_id", "SubscriptionId", "int32", range(0, 1)),
         Field("terminating", "Terminating", "bool", range(0, 1)),
-        Field("compression_type", "CompressionType", "int8", range(0, 1)),
+        Field("compression_type", "CompressionType", "int8", range(0, 1), enum="CompressionType"),
         Field("metrics", "Metrics", "bytes", range(0, 1)),
     )
 

@@ -38,7 +38,7 @@ class AcknowledgementBatch(Struct):
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("first_offset", "FirstOffset", "int64", range(0, 3)),
         Field("last_offset", "LastOffset", "int64", range(0, 3)),
-        Field("acknowledge_types", "AcknowledgeTypes", "[]int8", range(0, 3)),
+        Field("acknowledge_types", "AcknowledgeTypes", "[]int8", range(0, 3), enum="AcknowledgeType"),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("first_offset", "last_offset", "acknowledge_types", "unknown_tags")

@@ -39,7 +39,7 @@ class AcknowledgementBatch(Struct):
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("first_offset", "FirstOffset", "int64", range(0, 3)),
         Field("last_offset", "LastOffset", "int64", range(0, 3)),
-        Field("acknowledge_types", "AcknowledgeTypes", "[]int8", range(0, 3)),
+        Field("acknowledge_types", "AcknowledgeTypes", "[]int8", range(0, 3), enum="AcknowledgeType"),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("first_offset", "last_offset", "acknowledge_types", "unknown_tags")
@@ -224,7 +224,7 @@ class ShareFetchRequest(Message):
         Field("max_bytes", "MaxBytes", "int32", range(0, 3), ignorable=True),
         Field("max_records", "MaxRecords", "int32", range(1, 3)),
         Field("batch_size", "BatchSize", "int32", range(1, 3)),
-        Field("share_acquire_mode", "ShareAcquireMode", "int8", range(2, 3), ignorable=True),
+        Field("share_acquire_mode", "ShareAcquireMode", "int8", range(2, 3), ignorable=True, enum="ShareAcquireMode"),
         Field("is_renew_ack", "IsRenewAck", "bool", range(2, 3)),
         Field("topics", "Topics", "[]FetchTopic", range(0, 3)),
         Field("forgotten_topics_data", "ForgottenTopicsData", "[]ForgottenTopic", range(0, 3)),

@@ -616,7 +616,7 @@ class TopologyDescriptionNode(Struct):
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("name", "Name", "string", range(1, 2)),
-        Field("node_type", "NodeType", "int8", range(1, 2)),
+        Field("node_type", "NodeType", "int8", range(1, 2), enum="TopologyNodeType"),
         Field("source_topics", "SourceTopics", "[]string", range(1, 2)),
         Field("sink_topic", "SinkTopic", "string", range(1, 2), nullable=range(1, 2)),
         Field("stores", "Stores", "[]string", range(1, 2)),
@@ -827,7 +827,13 @@ class DescribedGroup(Struct):
         Field(
             "topology_description", "TopologyDescription", "TopologyDescription", range(1, 2), nullable=range(1, 2)
         ),
-        Field("topology_description_status", "TopologyDescriptionStatus", "int8", range(1, 2)),
+        Field(
+            "topology_description_status",
+            "TopologyDescriptionStatus",
+            "int8",
+            range(1, 2),
+            enum="TopologyDescriptionStatus",
+        ),
         Field("assignor_name", "AssignorName", "string", range(1, 2), nullable=range(1, 2), ignorable=True),
     )
 

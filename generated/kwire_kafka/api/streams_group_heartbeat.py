@@ -621,7 +621,7 @@ class Status(Struct):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("status_code", "StatusCode", "int8", range(0, 2)),
+        Field("status_code", "StatusCode", "int8", range(0, 2), enum="StreamsGroupStatus"),
         Field("status_detail", "StatusDetail", "string", range(0, 2)),
     )
 

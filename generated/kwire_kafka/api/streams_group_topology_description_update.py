@@ -34,7 +34,7 @@ class TopologyDescriptionNode(Struct):
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("name", "Name", "string", range(0, 1)),
-        Field("node_type", "NodeType", "int8", range(0, 1)),
+        Field("node_type", "NodeType", "int8", range(0, 1), enum="TopologyNodeType"),
         Field("source_topics", "SourceTopics", "[]string", range(0, 1)),
         Field("sink_topic", "SinkTopic", "string", range(0, 1), nullable=range(0, 1)),
         Field("stores", "Stores", "[]string", range(0, 1)),

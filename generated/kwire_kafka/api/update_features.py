@@ -36,7 +36,7 @@ class FeatureUpdateKey(Struct):
         Field("feature", "Feature", "string", range(0, 3)),
         Field("max_version_level", "MaxVersionLevel", "int16", range(0, 3)),
         Field("allow_downgrade", "AllowDowngrade", "bool", range(0, 1)),
-        Field("upgrade_type", "UpgradeType", "int8", range(1, 3)),
+        Field("upgrade_type", "UpgradeType", "int8", range(1, 3), enum="FeatureUpgradeType"),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (

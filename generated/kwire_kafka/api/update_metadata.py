@@ -189,7 +189,7 @@ class UpdateMetadataEndpoint(Struct):
         Field("port", "Port", "int32", range(1, 9)),
         Field("host", "Host", "string", range(1, 9)),
         Field("listener", "Listener", "string", range(3, 9), ignorable=True),
-        Field("security_protocol", "SecurityProtocol", "int16", range(1, 9)),
+        Field("security_protocol", "SecurityProtocol", "int16", range(1, 9), enum="SecurityProtocol"),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("port", "host", "listener", "security_protocol", "unknown_tags")
@@ -295,7 +295,7 @@ class UpdateMetadataRequest(Message):
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("controller_id", "ControllerId", "int32", range(0, 9)),
         Field("is_kraft_controller", "isKRaftController", "bool", range(8, 9)),
-        Field("type", "Type", "int8", range(8, 9), tag=0, tagged=range(8, 9)),
+        Field("type", "Type", "int8", range(8, 9), tag=0, tagged=range(8, 9), enum="ControlRequestType"),
         Field("controller_epoch", "ControllerEpoch", "int32", range(0, 9)),
         Field("broker_epoch", "BrokerEpoch", "int64", range(5, 9), ignorable=True),
         Field(

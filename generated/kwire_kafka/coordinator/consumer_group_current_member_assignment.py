@@ -213,7 +213,7 @@ class ConsumerGroupCurrentMemberAssignmentValue(Message):
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("member_epoch", "MemberEpoch", "int32", range(0, 1)),
         Field("previous_member_epoch", "PreviousMemberEpoch", "int32", range(0, 1)),
-        Field("state", "State", "int8", range(0, 1)),
+        Field("state", "State", "int8", range(0, 1), enum="ConsumerMemberState"),
         Field("assigned_partitions", "AssignedPartitions", "[]TopicPartitions", range(0, 1)),
         Field("partitions_pending_revocation", "PartitionsPendingRevocation", "[]TopicPartitions", range(0, 1)),
     )

@@ -100,7 +100,7 @@ class StateBatch(Struct):
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("first_offset", "FirstOffset", "int64", range(0, 1)),
         Field("last_offset", "LastOffset", "int64", range(0, 1)),
-        Field("delivery_state", "DeliveryState", "int8", range(0, 1)),
+        Field("delivery_state", "DeliveryState", "int8", range(0, 1), enum="DeliveryState"),
         Field("delivery_count", "DeliveryCount", "int16", range(0, 1)),
     )
 

@@ -213,7 +213,7 @@ class StreamsGroupCurrentMemberAssignmentValue(Message):
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("member_epoch", "MemberEpoch", "int32", range(0, 1)),
         Field("previous_member_epoch", "PreviousMemberEpoch", "int32", range(0, 1)),
-        Field("state", "State", "int8", range(0, 1)),
+        Field("state", "State", "int8", range(0, 1), enum="StreamsMemberState"),
         Field("active_tasks", "ActiveTasks", "[]TaskIds", range(0, 1)),
         Field("standby_tasks", "StandbyTasks", "[]TaskIds", range(0, 1)),
         Field("warmup_tasks", "WarmupTasks", "[]TaskIds", range(0, 1)),

@@ -136,7 +136,7 @@ class TransactionLogValue(Message):
         Field("producer_epoch", "ProducerEpoch", "int16", range(0, 2)),
         Field("next_producer_epoch", "NextProducerEpoch", "int16", range(1, 2), tag=3, tagged=range(1, 2)),
         Field("transaction_timeout_ms", "TransactionTimeoutMs", "int32", range(0, 2)),
-        Field("transaction_status", "TransactionStatus", "int8", range(0, 2)),
+        Field("transaction_status", "TransactionStatus", "int8", range(0, 2), enum="TransactionState"),
         Field(
             "transaction_partitions", "TransactionPartitions", "[]PartitionsSchema", range(0, 2), nullable=range(0, 2)
         ),

@@ -29,7 +29,7 @@ class ControlRecordTypeSchema(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (Field("type", "Type", "int16", range(0, 1)),)
+    FIELDS: ClassVar[tuple[Field, ...]] = (Field("type", "Type", "int16", range(0, 1), enum="ControlRecordType"),)
 
     SLOTS: ClassVar[tuple[str, ...]] = ("type", "unknown_tags")
     __slots__ = SLOTS

@@ -30,13 +30,13 @@ class AccessControlRecord(Message):
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("resource_type", "ResourceType", "int8", range(0, 1)),
+        Field("resource_type", "ResourceType", "int8", range(0, 1), enum="AclResourceType"),
         Field("resource_name", "ResourceName", "string", range(0, 1), nullable=range(0, 1)),
-        Field("pattern_type", "PatternType", "int8", range(0, 1)),
+        Field("pattern_type", "PatternType", "int8", range(0, 1), enum="AclPatternType"),
         Field("principal", "Principal", "string", range(0, 1)),
         Field("host", "Host", "string", range(0, 1)),
-        Field("operation", "Operation", "int8", range(0, 1)),
-        Field("permission_type", "PermissionType", "int8", range(0, 1)),
+        Field("operation", "Operation", "int8", range(0, 1), enum="AclOperation"),
+        Field("permission_type", "PermissionType", "int8", range(0, 1), enum="AclPermissionType"),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (

@@ -43,8 +43,16 @@ class BrokerRegistrationChangeRecord(Message):
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("broker_id", "BrokerId", "int32", range(0, 4)),
         Field("broker_epoch", "BrokerEpoch", "int64", range(0, 4)),
-        Field("fenced", "Fenced", "int8", range(0, 4), tag=0, tagged=range(0, 4)),
-        Field("in_controlled_shutdown", "InControlledShutdown", "int8", range(1, 4), tag=1, tagged=range(1, 4)),
+        Field("fenced", "Fenced", "int8", range(0, 4), tag=0, tagged=range(0, 4), enum="BrokerFencingChange"),
+        Field(
+            "in_controlled_shutdown",
+            "InControlledShutdown",
+            "int8",
+            range(1, 4),
+            tag=1,
+            tagged=range(1, 4),
+            enum="BrokerShutdownChange",
+        ),
         Field("log_dirs", "LogDirs", "[]uuid", range(2, 4), tag=2, tagged=range(2, 4)),
         Field(
             "cordoned_log_dirs",

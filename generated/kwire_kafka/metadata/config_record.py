@@ -30,7 +30,7 @@ class ConfigRecord(Message):
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field("resource_type", "ResourceType", "int8", range(0, 1)),
+        Field("resource_type", "ResourceType", "int8", range(0, 1), enum="ConfigResourceType"),
         Field("resource_name", "ResourceName", "string", range(0, 1)),
         Field("name", "Name", "string", range(0, 1)),
         Field("value", "Value", "string", range(0, 1), nullable=range(0, 1)),

@@ -65,7 +65,15 @@ class PartitionChangeRecord(Message):
             tag=4,
             tagged=range(0, 3),
         ),
-        Field("leader_recovery_state", "LeaderRecoveryState", "int8", range(0, 3), tag=5, tagged=range(0, 3)),
+        Field(
+            "leader_recovery_state",
+            "LeaderRecoveryState",
+            "int8",
+            range(0, 3),
+            tag=5,
+            tagged=range(0, 3),
+            enum="LeaderRecoveryState",
+        ),
         Field("directories", "Directories", "[]uuid", range(1, 3), nullable=range(1, 3), tag=8, tagged=range(1, 3)),
         Field(
             "eligible_leader_replicas",

@@ -39,7 +39,7 @@ class ControllerEndpoint(Struct):
         Field("name", "Name", "string", range(0, 1)),
         Field("host", "Host", "string", range(0, 1)),
         Field("port", "Port", "uint16", range(0, 1)),
-        Field("security_protocol", "SecurityProtocol", "int16", range(0, 1)),
+        Field("security_protocol", "SecurityProtocol", "int16", range(0, 1), enum="SecurityProtocol"),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("name", "host", "port", "security_protocol", "unknown_tags")

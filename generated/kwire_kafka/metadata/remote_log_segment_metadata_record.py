@@ -168,7 +168,7 @@ class RemoteLogSegmentMetadataRecord(Message):
         Field("segment_leader_epochs", "SegmentLeaderEpochs", "[]SegmentLeaderEpochEntry", range(0, 1)),
         Field("segment_size_in_bytes", "SegmentSizeInBytes", "int32", range(0, 1)),
         Field("custom_metadata", "CustomMetadata", "bytes", range(0, 1), nullable=range(0, 1)),
-        Field("remote_log_segment_state", "RemoteLogSegmentState", "int8", range(0, 1)),
+        Field("remote_log_segment_state", "RemoteLogSegmentState", "int8", range(0, 1), enum="RemoteLogSegmentState"),
         Field("txn_index_empty", "TxnIndexEmpty", "bool", range(0, 1), tag=0, tagged=range(0, 1)),
     )
 

@@ -124,7 +124,7 @@ class RemoteLogSegmentMetadataUpdateRecord(Message):
         Field("broker_id", "BrokerId", "int32", range(0, 1)),
         Field("event_timestamp_ms", "EventTimestampMs", "int64", range(0, 1)),
         Field("custom_metadata", "CustomMetadata", "bytes", range(0, 1), nullable=range(0, 1)),
-        Field("remote_log_segment_state", "RemoteLogSegmentState", "int8", range(0, 1)),
+        Field("remote_log_segment_state", "RemoteLogSegmentState", "int8", range(0, 1), enum="RemoteLogSegmentState"),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (

@@ -76,7 +76,13 @@ class RemotePartitionDeleteMetadataRecord(Message):
         Field("topic_id_partition", "TopicIdPartition", "TopicIdPartitionEntry", range(0, 1)),
         Field("broker_id", "BrokerId", "int32", range(0, 1)),
         Field("event_timestamp_ms", "EventTimestampMs", "int64", range(0, 1)),
-        Field("remote_partition_delete_state", "RemotePartitionDeleteState", "int8", range(0, 1)),
+        Field(
+            "remote_partition_delete_state",
+            "RemotePartitionDeleteState",
+            "int8",
+            range(0, 1),
+            enum="RemotePartitionDeleteState",
+        ),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = (

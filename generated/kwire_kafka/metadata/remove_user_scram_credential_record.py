@@ -31,7 +31,7 @@ class RemoveUserScramCredentialRecord(Message):
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("name", "Name", "string", range(0, 1)),
-        Field("mechanism", "Mechanism", "int8", range(0, 1)),
+        Field("mechanism", "Mechanism", "int8", range(0, 1), enum="ScramMechanism"),
     )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("name", "mechanism", "unknown_tags")

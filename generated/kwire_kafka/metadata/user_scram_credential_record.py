@@ -40,7 +40,7 @@ class UserScramCredentialRecord(Message):
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("name", "Name", "string", range(0, 1)),
-        Field("mechanism", "Mechanism", "int8", range(0, 1)),
+        Field("mechanism", "Mechanism", "int8", range(0, 1), enum="ScramMechanism"),
         Field("salt", "Salt", "bytes", range(0, 1)),
         Field("stored_key", "StoredKey", "bytes", range(0, 1)),
         Field("server_key", "ServerKey", "bytes", range(0, 1)),

@@ -29,7 +29,9 @@ class ZkMigrationStateRecord(Message):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (Field("zk_migration_state", "ZkMigrationState", "int8", range(0, 1)),)
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("zk_migration_state", "ZkMigrationState", "int8", range(0, 1), enum="ZkMigrationState"),
+    )
 
     SLOTS: ClassVar[tuple[str, ...]] = ("zk_migration_state", "unknown_tags")
     __slots__ = SLOTS
