@@ -125,7 +125,7 @@ def not_paired(run: Run) -> Counter[Any]:
     """Requests without a response that the broker neither refused nor answered when the client was gone.
 
     It reads none after one that it refuses."""
-    missing = _places((row for row in run.exchanges if row["reason"] != NEVER_READ), "unanswered")
+    missing = _places((row for row in run.exchanges if not _never_read(row)), "unanswered")
     late = _places(run.logged) - _places(run.exchanges, "answered")
     return missing - _places(run.refusals) - late
 
@@ -141,7 +141,7 @@ def capture_differs(run: Run) -> dict[tuple[Any, ...], tuple[int, int]]:
     seen = [
         row
         for row in run.exchanges
-        if not refused[_place(row)] and not _of_silent(row) and row["api"] != LAST and row["reason"] != NEVER_READ
+        if not refused[_place(row)] and not _of_silent(row) and row["api"] != LAST and not _never_read(row)
     ]
     truth = [row for row in run.truth if row["source"] != "server_log" and row["api"] != LAST]
     known = _spoken(_as_logged(row, run.folder.name) for row in truth)
@@ -168,11 +168,14 @@ def server_log_differs(run: Run) -> dict[tuple[Any, ...], tuple[int, int]]:
 
 
 def told_differs(run: Run) -> dict[tuple[Any, ...], tuple[int, int]]:
-    """What clients said they sent against the truth, with the few wrong things that they say put right."""
+    """What clients said they sent against the truth, with the few wrong things that they say put right.
+
+    What no broker read is nowhere but in the capture."""
     known: Counter[Any] = Counter()
     for row in run.truth:
         if not row["forwarded"]:
             known[_speaker(row["client_id"]), row["api"], row["version"]] += row["count"]
+    known.update((row["client_id"], row["api"], row["version"]) for row in run.exchanges if _never_read(row))
     told = {client: _right(one) if client.startswith(WRONG_IN) else one for client, one in run.told.items()}
     said = Counter({(client, *api): count for client, one in told.items() for api, count in one.items()})
     clients = set(run.told)
@@ -219,6 +222,11 @@ def _as_logged(row: Row, release: str) -> Row:
     if row["api"] != "ApiVersions" or row["version"] in RELEASES[release].api("ApiVersions").accepted:
         return row
     return {**row, "software_name": None, "software_version": None}
+
+
+def _never_read(row: Row) -> bool:
+    """Whether the request came after one that the broker refused, on the same connection."""
+    return bool(row["reason"] == NEVER_READ)
 
 
 def _of_silent(row: Row) -> bool:

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from kwire.logs import internal_records
+from kwire_kafka import PROTOCOL
 from kwire_spark.tables.relations import collect
 from tests.e2e_traffic.checks import CHECKS, LAST, Check, Run
 from tests.e2e_traffic.named import named, spoken
@@ -15,6 +17,9 @@ from tests.e2e_traffic.told import BEFORE_LOGIN
 
 SAMPLE = Path(__file__).parents[1] / "data" / "traffic"
 RELEASES = ("3.9.1", "4.0.0", "4.1.1")
+LATER = "4.4.0"
+"""With clients in Go, Node and Java of their time, and none of the others."""
+
 OLD = {"kafka-python-as-of-0.10", "librdkafka-as-of-0.9", "java-0.10", "raw-old"}
 JOINS = {"standby-as-of-0.10.1", "raw-group"}
 """Nothing that these say is too old but JoinGroup 1."""
@@ -28,7 +33,7 @@ def sample(release: str) -> Run:
     return Run(SAMPLE / release)
 
 
-@pytest.mark.parametrize("release", RELEASES)
+@pytest.mark.parametrize("release", [*RELEASES, LATER])
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 def test_nothing_differs(release: str, check: Check) -> None:
     assert not check(sample(release))
@@ -62,3 +67,40 @@ def test_clients_of_capture_and_logs_agree() -> None:
     assert requests["capture"] == requests["request_log"] + requests["server_log"]
     assert refused["capture"] == refused["server_log"] == requests["server_log"]
     assert requests["server_log"]["JoinGroup", 1] > 1
+
+
+def test_what_sarama_sent_after_a_refusal_was_not_refused() -> None:
+    """It had sent Metadata 2 before it noticed that the broker had closed the connection at Produce 2."""
+    run = sample(LATER)
+    refused: Counter[tuple[str, int]] = Counter()
+    for row in collect("SELECT * FROM {seen} WHERE refused > 0", seen=spoken([run.file("traffic.pcap")])):
+        refused[row["api"], row["version"]] += row["refused"]
+    assert refused == Counter((row["api"], row["version"]) for row in run.refusals)
+    assert refused.keys() == {("Produce", 2), ("Fetch", 3)}
+    assert named([run.file("traffic.pcap")], LATER) == run.refused == {"sarama-as-of-0.10"}
+
+
+def test_clients_with_a_login_negotiate_though_request_logs_have_no_handshake_of_theirs() -> None:
+    """Franz-go uses Fetch 18, which 4.0.0 does not have, and an older one there."""
+    assert named([sample(LATER).file("kafka-request.log")], "4.0.0") == {"sarama-as-of-0.10"}
+
+
+def test_software_of_clients_in_go_and_java() -> None:
+    """Also of those that send ApiVersions 5. Kafka-go and kafkajs do not tell theirs."""
+    rows = collect("SELECT * FROM {seen}", seen=spoken([sample(LATER).file("traffic.pcap")]))
+    told = {(row["client_id"], row["software_name"], row["software_version"]) for row in rows if row["software_name"]}
+    assert {
+        ("sarama", "sarama", "v1.61.1"),
+        ("franz-go-login", "kgo", "v1.22.2"),
+        ("java-share", "apache-kafka-java", "4.4.0"),
+        ("streams-StreamThread-1-consumer", "apache-kafka-java", "4.3.1"),
+    } <= told
+    assert not {client for client, *_ in told if client.startswith("kafka")}
+
+
+def test_groups_of_every_kind_are_in_the_internal_topics() -> None:
+    topics = (SAMPLE / LATER / "data").iterdir()
+    records = [row.record for topic in topics for row in internal_records(PROTOCOL, topic)]
+    assert not [record.reason for record in records if record.reason]
+    kinds = {"GroupMetadata", "ShareGroupMetadata", "StreamsGroupMetadata", "StreamsGroupTopology"}
+    assert kinds <= {record.name for record in records}
