@@ -22,7 +22,8 @@ class Certificates:
     @cached_property
     def ca(self) -> Path:
         file = self.folder / "ca.pem"
-        self._make("ca", "-x509", "-keyout", str(self.folder / "ca.key"), "-out", str(file))
+        usage = "keyUsage=critical,keyCertSign"  # which Python 3.13 asks for
+        self._make("ca", "-x509", "-addext", usage, "-keyout", str(self.folder / "ca.key"), "-out", str(file))
         return file
 
     @cached_property
@@ -43,7 +44,19 @@ class Certificates:
     def _signed(self, name: str, extension: str) -> Path:
         key, certificate, both = (self.folder / f"{name}.{end}" for end in ("key", "crt", "pem"))
         signer = ("-CA", str(self.ca), "-CAkey", str(self.folder / "ca.key"))
-        self._make(name, "-x509", *signer, "-addext", extension, "-keyout", str(key), "-out", str(certificate))
+        self._make(
+            name,
+            "-x509",
+            *signer,
+            "-addext",
+            "basicConstraints=CA:FALSE",
+            "-addext",
+            extension,
+            "-keyout",
+            str(key),
+            "-out",
+            str(certificate),
+        )
         both.write_text(key.read_text() + certificate.read_text())
         return both
 

@@ -159,7 +159,7 @@ def request_rows(folder: Path, *lines: str, longest: int = LONGEST) -> list[dict
         request_line(number=1 << 31),
         request_line(rest=',"requestQueueTimeMs":1' + "0" * 400),
         request_line(rest=',"requestQueueTimeMs":-1e300'),
-        request_line(rest=',"response":' + '{"a":' * 990 + "1" + "}" * 990),
+        request_line(rest=',"response":' + '{"a":' * 20_000 + "1" + "}" * 20_000),
         "Completed request:RequestHeader(apiKey=FETCH, apiVersion=40000, clientId=me, correlationId=1) -- {}"
         ",response:{} from connection 10.0.0.9:9092-10.0.0.1:5-0;totalTime:1.0,sendTime:1.0",
     ],
