@@ -33,7 +33,7 @@ class ProtocolEnum(IntEnum):
     def name_of(cls, value: object) -> str:
         """The name of a value; empty if it has none."""
         member = cls._value2member_map_.get(value)
-        return member.name if member else ""
+        return "" if member is None else member.name
 
     @classmethod
     def _missing_(cls, value: object) -> Self | None:

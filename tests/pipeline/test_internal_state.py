@@ -423,6 +423,23 @@ def test_another_member_state_than_stable_is_reconciling(tmp_path: Path) -> None
     assert log.state(Members, columns.MEMBERS)[0]["state"] == "UnrevokedPartitions"
 
 
+@pytest.mark.parametrize(
+    ("number", "member", "group"),
+    [(1, "Stable", "Stable"), (2, "UnrevokedTasks", "Reconciling"), (0, "unknown 0", "Reconciling")],
+)
+def test_members_of_streams_groups_have_states_of_their_own(
+    tmp_path: Path, number: int, member: str, group: str
+) -> None:
+    """They begin with 1, those of consumer groups with 0."""
+    key = {"group_id": "s", "member_id": "m"}
+    log = Log(tmp_path).put("StreamsGroupMetadata", {"group_id": "s"}, {"epoch": 3})
+    log.put("StreamsGroupMemberMetadata", key, {"client_id": "x"})
+    log.put("StreamsGroupTargetAssignmentMetadata", {"group_id": "s"}, {"assignment_epoch": 3})
+    log.put("StreamsGroupCurrentMemberAssignment", key, {"member_epoch": 3, "state": number})
+    assert [row["state"] for row in log.state(Groups, columns.GROUPS)] == [group]
+    assert [row["state"] for row in log.state(Members, columns.MEMBERS)] == [member]
+
+
 def test_share_groups_do_not_reconcile(tmp_path: Path) -> None:
     log = Log(tmp_path).put("ShareGroupMetadata", {"group_id": "s"}, {"epoch": 3})
     assert [row["state"] for row in log.state(Groups, columns.GROUPS)] == ["Empty"]

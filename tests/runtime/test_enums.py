@@ -27,6 +27,7 @@ def test_members_are_integers_with_descriptions() -> None:
 
 def test_values_without_a_name_are_kept() -> None:
     assert (Stratum(7), Stratum(7).name, Stratum(7).description, Stratum.name_of(7)) == (7, "UNKNOWN_7", "", "")
+    assert Stratum.name_of(0) == "UNKNOWN"
     assert ClockResponse.decode(ClockResponse(level=7).encode(4), 4).level == 7
     with pytest.raises(ValueError, match="200 is not a valid Stratum"):
         Stratum(200)

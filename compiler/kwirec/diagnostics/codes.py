@@ -226,8 +226,10 @@ UNKNOWN_ENUM = Code(
     number="K105",
     name="unknown-enum",
     what="The `enum` of a field names no enum.",
-    why="Its values would have no names. An enum is a definition of type `enum`, in any of the files that are "
-    "compiled together.",
+    why="Its values have no names, as if the attribute were absent. An enum is a definition of type `enum`, in any "
+    "of the files that are compiled together: this is a warning because a part of a protocol may be compiled alone.",
+    severity=Severity.WARNING,
+    relaxable=True,
     offending=files(clock(field("Phase", "int8", enum="Fase")), enum(value("NEW", 0))),
     corrected=files(clock(field("Phase", "int8", enum="Phase")), enum(value("NEW", 0))),
 )

@@ -247,13 +247,14 @@ class _Resolver:
         if decl.enum is None:
             return None
         if (found := self._enums.get(decl.enum.value)) is None:
-            self._problem(
+            self._report.add(
                 codes.UNKNOWN_ENUM,
                 f"there is no enum `{decl.enum.value}`",
                 decl.enum.span,
                 label="unknown enum",
                 helps=[did_you_mean(decl.enum.value, self._enums)],
                 notes=["enums are definitions of type `enum`, among the files that are compiled together"],
+                message_name=self._name,
             )
         return found
 

@@ -8,27 +8,32 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from kwire.enums import ProtocolEnum
 from kwire.redaction import redacted
 from kwire_kafka import PROTOCOL
+from kwire_kafka.enums import (
+    AclOperation,
+    AclPatternType,
+    AclPermissionType,
+    AclResourceType,
+    BrokerFencingChange,
+    BrokerShutdownChange,
+    ConfigResourceType,
+    ScramMechanism,
+    SecurityProtocol,
+)
 from kwire_spark.state.offsets import topic_id
 from kwire_spark.state.replay import Logged
 
 SAME_LEADER = -2
 """In a PartitionChangeRecord: the leader does not change. Null lists do not change either."""
-RESOURCES = {2: "TOPIC", 4: "BROKER", 8: "BROKER_LOGGER", 16: "CLIENT_METRICS", 32: "GROUP"}
-SECURED = {2: "TOPIC", 3: "GROUP", 4: "CLUSTER", 5: "TRANSACTIONAL_ID", 6: "DELEGATION_TOKEN", 7: "USER"}
-PATTERNS = {3: "LITERAL", 4: "PREFIXED"}
-PERMISSIONS = {2: "DENY", 3: "ALLOW"}
-MECHANISMS = {1: "SCRAM-SHA-256", 2: "SCRAM-SHA-512"}
-PROTOCOLS = {0: "PLAINTEXT", 1: "SSL", 2: "SASL_PLAINTEXT", 3: "SASL_SSL"}
-_OPERATIONS = (
-    *("ALL", "READ", "WRITE", "CREATE", "DELETE", "ALTER", "DESCRIBE", "CLUSTER_ACTION", "DESCRIBE_CONFIGS"),
-    *("ALTER_CONFIGS", "IDEMPOTENT_WRITE", "CREATE_TOKENS", "DESCRIBE_TOKENS", "TWO_PHASE_COMMIT"),
-)
-OPERATIONS = dict(enumerate(_OPERATIONS, 2))
 _LISTS = ("isr", "replicas", "adding_replicas", "removing_replicas", "eligible_leader_replicas", "last_known_elr")
 
 Row = dict[str, Any]
+
+
+def _name(names: type[ProtocolEnum], value: int) -> str:
+    return names.name_of(value) or str(value)
 
 
 class Cluster:
@@ -90,7 +95,7 @@ class Brokers(Cluster):
 class Configs(Cluster):
     def rows(self) -> Iterator[Row]:
         for (kind, resource, name), value in self.configs.items():
-            resource_type = RESOURCES.get(kind, str(kind))
+            resource_type = _name(ConfigResourceType, kind)
             yield {
                 "resource_type": resource_type,
                 "resource": resource,
@@ -104,13 +109,13 @@ class Acls(Cluster):
         for id, rule in self.acls.items():
             yield {
                 "id": str(id),
-                "resource_type": SECURED.get(rule.resource_type, str(rule.resource_type)),
+                "resource_type": _name(AclResourceType, rule.resource_type),
                 "resource": rule.resource_name,
-                "pattern_type": PATTERNS.get(rule.pattern_type, str(rule.pattern_type)),
+                "pattern_type": _name(AclPatternType, rule.pattern_type),
                 "principal": rule.principal,
                 "host": rule.host,
-                "operation": OPERATIONS.get(rule.operation, str(rule.operation)),
-                "permission": PERMISSIONS.get(rule.permission_type, str(rule.permission_type)),
+                "operation": _name(AclOperation, rule.operation),
+                "permission": _name(AclPermissionType, rule.permission_type),
             }
 
 
@@ -119,7 +124,11 @@ class ScramUsers(Cluster):
 
     def rows(self) -> Iterator[Row]:
         for (name, kind), user in self.users.items():
-            yield {"user": name, "mechanism": MECHANISMS.get(kind, str(kind)), "iterations": user.iterations}
+            yield {
+                "user": name,
+                "mechanism": _name(ScramMechanism, kind).replace("_", "-"),
+                "iterations": user.iterations,
+            }
 
 
 class Features(Cluster):
@@ -155,7 +164,7 @@ def _remove_topic(cluster: Cluster, value: Any) -> None:
     """Removes its configuration as well."""
     name = cluster.names.pop(value.topic_id, None)
     cluster.partitions.pop(value.topic_id, None)
-    for key in [key for key in cluster.configs if RESOURCES.get(key[0]) == "TOPIC" and key[1] == name]:
+    for key in [key for key in cluster.configs if key[0] == ConfigResourceType.TOPIC and key[1] == name]:
         del cluster.configs[key]
 
 
@@ -180,7 +189,7 @@ def _register_broker(cluster: Cluster, value: Any) -> None:
                 "name": endpoint.name,
                 "host": endpoint.host,
                 "port": endpoint.port,
-                "protocol": PROTOCOLS.get(endpoint.security_protocol, str(endpoint.security_protocol)),
+                "protocol": _name(SecurityProtocol, endpoint.security_protocol),
             }
             for endpoint in value.end_points
         ],
@@ -188,11 +197,12 @@ def _register_broker(cluster: Cluster, value: Any) -> None:
 
 
 def _change_broker(cluster: Cluster, value: Any) -> None:
-    """``fenced``: 1 fences, -1 unfences, 0 changes nothing."""
     row = cluster.brokers.get(value.broker_id)
     if row is not None:
-        row["fenced"] = {1: True, -1: False}.get(value.fenced, row["fenced"])
-        row["in_controlled_shutdown"] = value.in_controlled_shutdown == 1 or row["in_controlled_shutdown"]
+        if value.fenced != BrokerFencingChange.NONE:
+            row["fenced"] = value.fenced == BrokerFencingChange.FENCE
+        if value.in_controlled_shutdown == BrokerShutdownChange.IN_CONTROLLED_SHUTDOWN:
+            row["in_controlled_shutdown"] = True
 
 
 def _fence(cluster: Cluster, value: Any) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,17 +11,17 @@ from kwire.errors import DecodeError
 from kwire.logs import decode_assignment, decode_subscription
 from kwire.policy import LIKE_KAFKA
 from kwire_kafka import PROTOCOL
-from kwire_spark.state.offsets import CommittedOffsets, moment, topic_id
+from kwire_kafka.enums import ConsumerMemberState, StreamsMemberState
+from kwire_spark.state.offsets import CommittedOffsets, moment, state_name, topic_id
 from kwire_spark.state.replay import Logged
 
 CLASSIC = "classic"
-_PARTITION_STATES = {0: "Stable", 1: "UnrevokedPartitions", 2: "UnreleasedPartitions", 127: "Unknown"}
-MEMBER_STATES = {
-    "consumer": _PARTITION_STATES,
-    "share": _PARTITION_STATES,
-    "streams": {0: "Stable", 1: "UnrevokedTasks", 2: "UnreleasedTasks", 127: "Unknown"},
+MEMBER_STATES: Mapping[str, type[ConsumerMemberState] | type[StreamsMemberState]] = {
+    "consumer": ConsumerMemberState,
+    "share": ConsumerMemberState,
+    "streams": StreamsMemberState,
 }
-"""Names of member states by type of group."""
+"""The states of members by type of group."""
 
 _NAMES = re.compile(
     r"(?P<type>Consumer|Share|Streams)Group"
@@ -139,11 +139,11 @@ def _state(group: Group) -> str:
         return "Empty"
     if group.kind == "share":
         return "Stable"
-    target = group.assignment_epoch or 0
+    target, stable = group.assignment_epoch or 0, MEMBER_STATES[group.kind].STABLE
     if group.metadata is not None and group.metadata.epoch > target:
         return "Assigning"
     is_stable = all(
-        (current := group.current.get(member)) is not None and current.state == 0 and current.member_epoch == target
+        (current := group.current.get(member)) and (current.state, current.member_epoch) == (stable, target)
         for member in group.members
     )
     return "Stable" if is_stable else "Reconciling"
@@ -204,7 +204,7 @@ def _modern_member(name: str, group: Group, member_id: str) -> dict[str, Any]:
         "session_timeout_ms": classic.session_timeout_ms if classic is not None else None,
         "epoch": current.member_epoch if current else 0,
         "previous_epoch": current.previous_member_epoch if current else 0,
-        "state": MEMBER_STATES[group.kind].get(current.state, f"unknown {current.state}") if current else "Stable",
+        "state": state_name(MEMBER_STATES[group.kind], current.state) if current else "Stable",
         "process_id": getattr(metadata, "process_id", None),
     }
     if group.kind == "streams":

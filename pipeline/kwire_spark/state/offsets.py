@@ -6,15 +6,11 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Any
 
+from kwire.enums import ProtocolEnum
 from kwire.logs.offsets import OffsetHistory
+from kwire_kafka.enums import TransactionState
 from kwire_spark.columns import EPOCH
 from kwire_spark.state.replay import Logged
-
-TRANSACTION_STATES = (
-    *("Empty", "Ongoing", "PrepareCommit", "PrepareAbort", "CompleteCommit", "CompleteAbort", "Dead"),
-    "PrepareEpochFence",
-)
-DEAD = TRANSACTION_STATES.index("Dead")
 
 _TIMES = range(253_402_300_800_000)
 
@@ -27,6 +23,12 @@ def moment(milliseconds: int) -> datetime | None:
 def topic_id(value: Any) -> str | None:
     """A topic id as Kafka prints it; ``None`` for the id of all zeros."""
     return str(value) if value is not None and any(value) else None
+
+
+def state_name(states: type[ProtocolEnum], value: int) -> str:
+    """A state as Kafka's tools print it, ``PrepareCommit`` for ``PREPARE_COMMIT``; ``unknown 99`` without a name."""
+    words = states.name_of(value).split("_")
+    return "".join(word.capitalize() for word in words) or f"unknown {value}"
 
 
 class CommittedOffsets(OffsetHistory[Logged]):
@@ -61,18 +63,16 @@ class Transactions:
         if record.name == "TransactionLog" and record.reason is None:
             key: Any = record.key
             value: Any = record.value
-            if value is None or value.transaction_status == DEAD:
+            if value is None or value.transaction_status == TransactionState.DEAD:
                 self._last.pop(key.transactional_id, None)
             else:
                 self._last[key.transactional_id] = row.partition, value
 
     def rows(self) -> Iterator[dict[str, Any]]:
         for transactional_id, (log_partition, value) in self._last.items():
-            status = value.transaction_status
-            known = 0 <= status < len(TRANSACTION_STATES)
             yield {
                 "transactional_id": transactional_id,
-                "state": TRANSACTION_STATES[status] if known else f"unknown {status}",
+                "state": state_name(TransactionState, value.transaction_status),
                 "producer_id": value.producer_id,
                 "producer_epoch": value.producer_epoch,
                 "previous_producer_id": None if value.previous_producer_id == -1 else value.previous_producer_id,

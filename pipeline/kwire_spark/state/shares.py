@@ -6,10 +6,9 @@ from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import Any
 
-from kwire_spark.state.offsets import moment, topic_id
+from kwire_kafka.enums import DeliveryState
+from kwire_spark.state.offsets import moment, state_name, topic_id
 from kwire_spark.state.replay import Logged
-
-DELIVERY_STATES = {0: "Available", 1: "Acquired", 2: "Acknowledged", 4: "Archived"}
 
 Place = tuple[str, Any, int]
 Batch = tuple[int, int, int, int]
@@ -41,7 +40,7 @@ class ShareStates:
                 {
                     "first_offset": first,
                     "last_offset": last,
-                    "state": DELIVERY_STATES.get(number, f"unknown {number}"),
+                    "state": state_name(DeliveryState, number),
                     "deliveries": count,
                 }
                 for first, last, count, number in state["batches"]
