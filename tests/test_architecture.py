@@ -33,7 +33,7 @@ RUNTIME_LAYERS = (
     ("compression", "enums", "native", "redaction"),
     ("wire",),
     ("interpreter", "json_form", "records"),
-    ("message",),
+    ("columns", "message"),
     ("arrow", "headers", "logs", "models"),
     ("protocol", "trace"),
     ("connection", "releases"),

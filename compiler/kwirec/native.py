@@ -17,9 +17,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-RUNTIME: tuple[str, ...] = ("policy", "wire", "message", "headers", "records/loops")
+RUNTIME: tuple[str, ...] = (
+    *("policy", "wire", "message", "headers", "records/loops"),
+    *("columns/messages", "columns/records", "columns/rows"),
+)
 """The modules of ``kwire`` that are compiled: what emitted codecs call on their fast path, the messages that are
-written by hand, and the loops over records."""
+written by hand, and the loops over records and columns."""
 
 INTERPRETED: Mapping[str, str] = {
     "__init__": "names only",
@@ -41,6 +44,7 @@ INTERPRETED: Mapping[str, str] = {
     "protocol": "imports modules by name and looks classes up in tables; nothing in it is hot",
     "primitives": "reads the few numbers before messages in records",
     "records": "all except the loops: headers of batches and the slow path",
+    "columns": "all except the loops: makes programs, once for each message and version",
     "arrow": "loops over attributes, one column at a time; all else is pyarrow",
     "json_form": "reads the output of `json`; closures and tables of closures, which compiling does not speed up",
     "models": "pydantic creates the classes on request",

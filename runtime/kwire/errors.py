@@ -131,6 +131,10 @@ class UnknownVersionError(UnknownNameError, kind="version"):
     """Raised for a version that the message does not have."""
 
 
+class UnknownColumnError(UnknownNameError, kind="column"):
+    """Raised for a column that a message does not have. ``name`` is its path, such as ``topics.name``."""
+
+
 class UnknownReleaseError(UnknownNameError, kind="release"):
     """Raised for an unknown release."""
 
@@ -199,6 +203,7 @@ __all__ = [
     "KwireError",
     "UnexpectedMessageError",
     "UnknownApiError",
+    "UnknownColumnError",
     "UnknownLogError",
     "UnknownMessageError",
     "UnknownNameError",

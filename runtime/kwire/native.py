@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+i16 = int
+i32 = int
 i64 = int
 
 

@@ -8,6 +8,8 @@ A generated package has the columns of all its messages::
     columns.schema                                  # pyarrow.Schema: all fields of all versions, with descriptions
     batch = columns.batch(messages, versions)       # decoded messages → pyarrow.RecordBatch
     columns.messages(batch, versions)               # and back
+    columns.decode(frames, versions).batch          # the same from bytes, without objects
+    columns.select("topics.name").decode(frames, versions)      # and no more than these columns
 
 A schema is the union of the message's versions. A column is null where the version of a message lacks the field: its
 default was not sent. Structs and arrays are nested as in the message; ``unknown_tags``, in every struct that has a
@@ -19,10 +21,10 @@ Needs the extra ``arrow``; nothing else in kwire imports this package.
 from __future__ import annotations
 
 try:
-    from kwire.arrow.columns import Arrow, Columns
+    from kwire.arrow.columns import Arrow, Columns, Decoded
 except ModuleNotFoundError as error:
     if error.name != "pyarrow":
         raise
     raise ModuleNotFoundError("Arrow columns need pyarrow: pip install 'kwire[arrow]'", name="pyarrow") from None
 
-__all__ = ["Arrow", "Columns"]
+__all__ = ["Arrow", "Columns", "Decoded"]

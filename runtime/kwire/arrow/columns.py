@@ -3,29 +3,63 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from itertools import chain
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import pyarrow as pa
 from pyarrow import compute
 
 from kwire.arrow.read import structs_from
-from kwire.arrow.schema import message_type
+from kwire.arrow.schema import message_type, selected
+from kwire.arrow.wire import read_frames, wanted
 from kwire.arrow.write import Write, absent, struct_writer
+from kwire.columns import messages
+from kwire.columns.program import Program, UnsuitableError
+from kwire.errors import DecodeError
+from kwire.frames import MAX_FRAME
 from kwire.lookup import PerMessage
-from kwire.message import Message
+from kwire.message import Message, decode_within, too_many_values
+from kwire.policy import STRICT, Policy
 from kwire.schema import valid_version
+
+Data = bytes | bytearray | memoryview
 
 Versions = int | Sequence[int]
 """The version of all messages, or the version of each."""
 
+COMPILED = not messages.__file__.endswith(".py")
+
+AT_ONCE = 1 << 20
+"""How many bytes of unusual frames are decoded into objects at a time."""
+
 K = TypeVar("K")
+
+
+class Decoded(NamedTuple):
+    """What :meth:`Columns.decode` found in frames."""
+
+    array: pa.StructArray
+    """A struct for each frame, null for those that are not valid."""
+    errors: dict[int, DecodeError]
+    """The errors of these, by the number of the frame."""
+
+    @property
+    def rows(self) -> list[int]:
+        """The numbers of the valid frames: those of the rows of :attr:`batch`."""
+        return [number for number in range(len(self.array)) if number not in self.errors]
+
+    @property
+    def batch(self) -> pa.RecordBatch:
+        """The messages of the valid frames, a row for each."""
+        array = self.array.take(pa.array(self.rows, pa.int64())) if self.errors else self.array
+        return pa.RecordBatch.from_struct_array(array)
 
 
 class Columns:
     """The columns of a message, for all its versions."""
 
-    __slots__ = ("_writers", "message", "type")
+    __slots__ = ("_programs", "_whole", "_writers", "message", "type")
 
     message: type[Message]
     """The codec class."""
@@ -33,10 +67,20 @@ class Columns:
     type: pa.StructType
     """All columns as one struct, for use as a single column of a table."""
 
-    def __init__(self, message: type[Message]) -> None:
+    def __init__(self, message: type[Message], type: pa.StructType | None = None) -> None:
         self.message = message
-        self.type = message_type(message)
+        self.type = message_type(message) if type is None else type
+        self._whole = type is None
         self._writers: dict[int, Write] = {}
+        self._programs: dict[int, Program | None] = {}
+
+    def select(self, *paths: str) -> Columns:
+        """Some of the columns: ``topics`` with all that is in it, or ``topics.partitions.leader_id``.
+
+        Other columns are not decoded by :meth:`decode`, only skipped. ``UnknownColumnError`` for a column that the
+        message does not have.
+        """
+        return Columns(self.message, selected(self.type, paths, self.message.__name__))
 
     @property
     def schema(self) -> pa.Schema:
@@ -68,6 +112,84 @@ class Columns:
         order = pa.array(list(chain.from_iterable(groups.values())), pa.int64())
         return pa.concat_arrays([absent(self.type, 0), *parts]).take(compute.sort_indices(order))
 
+    def decode(
+        self,
+        frames: Sequence[Data],
+        versions: Versions,
+        *,
+        start: int | Sequence[int] = 0,
+        policy: Policy = STRICT,
+        max_decoded: int = MAX_FRAME,
+    ) -> Decoded:
+        """Bodies of this message as columns, straight from their bytes.
+
+        Equal to :meth:`array` of the decoded messages, without objects for them. ``start`` is where the body begins,
+        in all frames or in each. Frames that are not valid are null, and their ``DecodeError`` is in the result; what
+        was not selected is not checked. Frames that are unusual, such as those that only a tolerant ``policy``
+        accepts, are decoded one by one; ``max_decoded`` bounds them as in
+        :class:`kwire.connection.ConnectionDecoder`. ``ValueError`` for 2 GiB of frames.
+        """
+        each = list(_each(versions, len(frames)))
+        data = [bytes(frame) for frame in frames]
+        starts = [start] * len(data) if isinstance(start, int) else start
+        found = _Found(self.type, len(data))
+        slow = []
+        for version, places in _places(each).items():
+            program = self._program(version)
+            suited = [place for place in places if program and 0 <= starts[place] <= len(data[place])]
+            slow += sorted({*places} - {*suited})
+            if program and suited:
+                array, failed, doubtful = read_frames(
+                    self.type, program, [data[place] for place in suited], [starts[place] for place in suited]
+                )
+                good = [place for number, place in enumerate(suited) if number not in failed]
+                slow += [suited[number] for number in failed] + [good[row] for row in doubtful]
+                found.add(array, good)
+        self._decode_slowly(found, sorted(slow), data, each, starts, policy, max_decoded)
+        return found.decoded()
+
+    def _decode_slowly(
+        self,
+        found: _Found,
+        slow: Sequence[int],
+        data: Sequence[bytes],
+        versions: Sequence[int],
+        starts: Sequence[int],
+        policy: Policy,
+        max_decoded: int,
+    ) -> None:
+        """Decode unusual and invalid frames into objects, a mebibyte or one frame at a time."""
+        read: dict[int, Message] = {}
+        size = 0
+        for place in slow:
+            frame, version = data[place], versions[place]
+            try:
+                message = decode_within(max_decoded, self.message, frame, version, policy, starts[place])
+                if message is None:
+                    name, reason = self.message.__name__, too_many_values(frame)
+                    raise DecodeError(reason, message_name=name, version=version, data=frame)
+                read[place] = message
+                size += len(frame)
+            except DecodeError as problem:
+                found.errors[place] = problem
+            if read and (place == slow[-1] or size >= AT_ONCE):
+                found.add(self.array([*read.values()], [versions[one] for one in read]), [*read])
+                read.clear()
+                size = 0
+
+    def _program(self, version: int) -> Program | None:
+        """The program for a version; ``None`` if there is none, or if objects are faster: interpreted, with all
+        columns."""
+        if self._whole and not COMPILED:
+            return None
+        if version not in self._programs:
+            program = None
+            if version in self.message.VALID_VERSIONS:
+                with suppress(UnsuitableError):
+                    program = Program(self.message, version, wanted(self.type))
+            self._programs[version] = program
+        return self._programs[version]
+
     def messages(self, rows: pa.StructArray | pa.RecordBatch, versions: Versions) -> list[Message | None]:
         """The messages from which :meth:`array` or :meth:`batch` made columns, ``None`` for null."""
         array = rows.to_struct_array() if isinstance(rows, pa.RecordBatch) else rows
@@ -85,6 +207,33 @@ class Columns:
         if version not in self._writers:
             self._writers[version] = struct_writer(self.type, self.message, valid_version(self.message, version))
         return self._writers[version](messages)
+
+
+class _Found:
+    """Arrays of messages and the frames that their rows belong to, in any order; later ones replace earlier ones."""
+
+    def __init__(self, kind: pa.StructType, count: int) -> None:
+        self.kind = kind
+        self.parts: list[pa.StructArray] = []
+        self.rows: list[int | None] = [None] * count
+        self.length = 0
+        self.errors: dict[int, DecodeError] = {}
+
+    def add(self, array: pa.StructArray, places: Sequence[int]) -> None:
+        """The messages of the frames with these numbers."""
+        for row, place in enumerate(places, self.length):
+            self.rows[place] = row
+        self.parts.append(array)
+        self.length += len(array)
+
+    def decoded(self) -> Decoded:
+        for place in self.errors:
+            self.rows[place] = None
+        if len(self.parts) == 1 and not self.errors and self.rows == [*range(self.length)]:
+            return Decoded(self.parts[0], {})
+        every = pa.concat_arrays([absent(self.kind, 1), *self.parts])
+        rows = pa.array([0 if row is None else row + 1 for row in self.rows], pa.int64())
+        return Decoded(every.take(rows), dict(sorted(self.errors.items())))
 
 
 def _each(versions: Versions, count: int) -> Sequence[int]:

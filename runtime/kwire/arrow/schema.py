@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 
 import pyarrow as pa
 
 from kwire.enums import as_dict
+from kwire.errors import UnknownColumnError
 from kwire.message import Message, Struct
 from kwire.schema import Field, description, enum_class, format_versions, struct_class
 
@@ -76,6 +78,29 @@ def _type(message: type[Message], cls: type[Struct], field: Field, usage: Usage)
     inner = struct_class(cls, field)
     kind = SCALARS[field.element_type] if inner is None else _struct_type(message, inner, usage)
     return list_of(kind) if field.is_array else kind
+
+
+def selected(kind: pa.StructType, paths: Iterable[str], of: str) -> pa.StructType:
+    """The columns of ``kind`` at these paths, in their order in ``kind``, with all that is in them."""
+    below: dict[str, list[str]] = {}
+    for path in paths:
+        name, _, rest = path.partition(".")
+        if kind.get_field_index(name) < 0:
+            raise UnknownColumnError(name, [column.name for column in kind], of=of)
+        below.setdefault(name, []).append(rest)
+    return pa.struct([_narrowed(column, below[column.name], of) for column in kind if column.name in below])
+
+
+def _narrowed(column: pa.Field, paths: list[str], of: str) -> pa.Field:
+    """``column`` with the columns at these paths in it; all of them if a path is empty."""
+    if "" in paths:
+        return column
+    path = f"{of}.{column.name}"
+    inner = column.type.value_type if pa.types.is_list(column.type) else column.type
+    if not pa.types.is_struct(inner) or inner == TAG:
+        raise UnknownColumnError(paths[0], of=path)
+    narrowed = selected(inner, paths, path)
+    return column.with_type(list_of(narrowed) if pa.types.is_list(column.type) else narrowed)
 
 
 def _comment(message: type[Message], cls: type[Struct], field: Field) -> str:

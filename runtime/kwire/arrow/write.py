@@ -32,7 +32,7 @@ def absent(kind: pa.DataType, count: int) -> pa.Array:
     """Nulls. Columns inside them that are never null still hold values, because Parquet requires them."""
     if not pa.types.is_struct(kind):
         return pa.nulls(count, kind)
-    return _structs(kind, [_blank(field, count) for field in kind], [True] * count)
+    return structs_of(kind, [_blank(field, count) for field in kind], pa.array([True] * count, pa.bool_()))
 
 
 def _blank(field: pa.Field, count: int) -> pa.Array:
@@ -40,7 +40,7 @@ def _blank(field: pa.Field, count: int) -> pa.Array:
     if field.nullable:
         return absent(kind, count)
     if pa.types.is_struct(kind):
-        return _structs(kind, [_blank(inner, count) for inner in kind])
+        return structs_of(kind, [_blank(inner, count) for inner in kind], None, count)
     return pa.array([[] if pa.types.is_list(kind) else ZEROES.get(kind, 0)] * count, kind)
 
 
@@ -56,15 +56,16 @@ def struct_writer(kind: pa.StructType, cls: type[Struct], version: int) -> Write
             columns.append(_checked(cls, column, _tags))
         else:
             columns.append(partial(_absent, column.type))
-    return lambda structs: _structs(kind, [column(structs) for column in columns], count=len(structs))
+    return lambda structs: structs_of(kind, [column(structs) for column in columns], None, len(structs))
 
 
-def _structs(
-    kind: pa.StructType, columns: list[pa.Array], nulls: list[bool] | None = None, count: int = 0
+def structs_of(
+    kind: pa.StructType, columns: list[pa.Array], mask: pa.Array | None = None, count: int = 0
 ) -> pa.StructArray:
+    """An array of structs, null where ``mask`` is true. ``count`` is needed for structs without fields."""
     if not columns:  # without fields, only this gives the number of structs
-        return pa.array([None if null else {} for null in nulls or [False] * count], kind)
-    mask = pa.array(nulls, pa.bool_()) if nulls is not None else None
+        nulls = [False] * count if mask is None else mask.to_pylist()
+        return pa.array([None if null else {} for null in nulls], kind)
     return pa.StructArray.from_arrays(columns, fields=list(kind), mask=mask)
 
 
@@ -127,9 +128,13 @@ def _numbers(kind: pa.DataType, typecode: str, values: Sequence[int]) -> pa.Arra
 
 
 def _uuids(values: Sequence[bytes]) -> pa.Array:
-    """All in one call: a uuid and two bytes are 24 characters of base64, and the first 22 are those of the uuid."""
-    text = b2a_base64(b"\0\0".join([*values, b""]), newline=False).translate(_TO_URL)
-    count = len(values)
+    return uuid_texts(b"\0\0".join([*values, b""]), len(values))
+
+
+def uuid_texts(uuids: bytes, count: int) -> pa.Array:
+    """Uuids, each with two zeros after it, as Kafka prints them. All in one call: 18 bytes are 24 characters of
+    base64, and the first 22 are those of the uuid."""
+    text = b2a_base64(uuids, newline=False).translate(_TO_URL)
     if len(text) != 24 * count:
         raise ValueError("a uuid has 16 bytes")
     padded = pa.Array.from_buffers(pa.binary(24), count, [None, pa.py_buffer(text)])
@@ -144,7 +149,7 @@ def _nullable(kind: pa.StructType, default: Struct, write: Write, values: list[S
     if True not in nulls:
         return write(values)
     columns = write([default if value is None else value for value in values])
-    return _structs(kind, columns.flatten(), nulls)
+    return structs_of(kind, columns.flatten(), pa.array(nulls, pa.bool_()))
 
 
 def _lists(kind: pa.ListType, write: Write, values: Sequence[Any]) -> pa.Array:

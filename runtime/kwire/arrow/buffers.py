@@ -1,0 +1,37 @@
+"""Buffers of ``kwire.columns`` as Arrow arrays."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+from pyarrow import compute
+
+from kwire.columns.rows import unmarked
+
+MOST_BYTES = (1 << 31) - 1
+"""How many bytes places can be in: they are int32, as Arrow's offsets."""
+
+
+def numbers(kind: pa.DataType, values: bytes, valid: pa.Buffer | None = None) -> pa.Array:
+    """Numbers, or bytes of which each but 0 is true."""
+    if kind == pa.bool_():
+        return numbers(pa.uint8(), values).cast(kind)
+    return pa.Array.from_buffers(kind, len(values) // kind.byte_width, [valid, pa.py_buffer(values)])
+
+
+def valid_rows(nulls: bytes, count: int) -> pa.Array | None:
+    """Which of ``count`` rows are not in ``nulls`` (int64); ``None`` if none is."""
+    return numbers(pa.bool_(), unmarked(nulls, count)) if nulls else None
+
+
+def cut(data: pa.Buffer, places: bytes, nulls: bytes = b"") -> pa.Array:
+    """Parts of ``data`` as binary, copied once. ``places`` are pairs of start and end (int32) in ascending order, so
+    in an array of the parts and the gaps between them every second element is a part. ``nulls`` are rows (int64)."""
+    count = len(places) // 8
+    if not count:
+        return pa.array([], pa.binary())
+    indexes = compute.cumulative_sum(pa.repeat(pa.scalar(2, pa.int32()), count), start=-2)
+    valid = valid_rows(nulls, count)
+    if valid is not None:
+        indexes = compute.if_else(valid, indexes, pa.scalar(None, pa.int32()))
+    every = pa.Array.from_buffers(pa.binary(), 2 * count - 1, [None, pa.py_buffer(places), data])
+    return every.take(indexes)

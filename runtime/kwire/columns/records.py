@@ -1,0 +1,222 @@
+"""The records of batches of magic 2 as growing columns of numbers and places.
+
+Like ``kwire.records.loops``, whose rules these are: varints of one to three bytes are read in place, and anything
+unusual gives up, after which the batch is read by ``Batch.records``.
+"""
+
+from __future__ import annotations
+
+from librt.strings import BytesWriter, write_i64_le
+
+from kwire.native import i64
+from kwire.records.loops import LEAST_RECORD, MAX_OBJECTS, read_long_varint
+from kwire.wire import give_up
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
+
+OFFSETS: Final = 1
+TIMES: Final = 2
+KEYS: Final = 4
+VALUES: Final = 8
+HEADERS: Final = 16
+"""The columns that are wanted, added up."""
+
+
+class RecordColumns:
+    """Columns of records. Numbers are in the byte order of the machine, which is little-endian.
+
+    ``offsets`` and ``times`` are int64. ``keys`` and ``values`` are places in the buffer, int32 pairs of start and
+    end; ``no_keys`` and ``no_values`` are the rows (int64) where they are null. ``header_rows`` is the row of each
+    header, ``header_keys`` and ``header_values`` are places like those of keys and values, and ``no_header_values``
+    the indexes of headers without a value.
+    """
+
+    def __init__(self, wanted: int) -> None:
+        self.wanted: i64 = wanted
+        self.count: i64 = 0
+        self.headers: i64 = 0
+        self.offsets = BytesWriter()
+        self.times = BytesWriter()
+        self.keys = BytesWriter()
+        self.no_keys = BytesWriter()
+        self.values = BytesWriter()
+        self.no_values = BytesWriter()
+        self.header_rows = BytesWriter()
+        self.header_keys = BytesWriter()
+        self.header_values = BytesWriter()
+        self.no_header_values = BytesWriter()
+
+    def read(self, data: bytes, pos: i64, end: i64, count: i64, shift: i64, base_offset: i64, base_time: i64) -> bool:
+        """Append ``count`` records, which extend from ``pos`` to ``end`` of ``data``, unless they are unusual.
+
+        ``shift`` is added to all places. Offsets and times are added to their bases, which are below
+        :data:`~kwire.records.loops.HUGE`. Returns whether the records were appended.
+        """
+        rows, headers = self.count, self.headers
+        no_keys, no_values, no_header_values = len(self.no_keys), len(self.no_values), len(self.no_header_values)
+        try:
+            self._read(data, pos, end, count, shift, base_offset, base_time)
+        except (IndexError, ValueError):
+            self.no_keys.truncate(no_keys)
+            self.no_values.truncate(no_values)
+            self.no_header_values.truncate(no_header_values)
+            self._truncate(rows, headers)
+            return False
+        self.count += count
+        return True
+
+    def _truncate(self, rows: i64, headers: i64) -> None:
+        wanted = self.wanted
+        if wanted & OFFSETS:
+            self.offsets.truncate(8 * rows)
+        if wanted & TIMES:
+            self.times.truncate(8 * rows)
+        if wanted & KEYS:
+            self.keys.truncate(8 * rows)
+        if wanted & VALUES:
+            self.values.truncate(8 * rows)
+        self.headers = headers
+        self.header_rows.truncate(8 * headers)
+        self.header_keys.truncate(8 * headers)
+        self.header_values.truncate(8 * headers)
+
+    def _read(
+        self, data: bytes, pos: i64, end: i64, count: i64, shift: i64, base_offset: i64, base_time: i64
+    ) -> None:
+        wanted = self.wanted
+        offsets, times, keys, values = self.offsets, self.times, self.keys, self.values
+        room: i64 = MAX_OBJECTS - count
+        if room < 0 or count < 0 or count * LEAST_RECORD > end - pos:
+            give_up()
+        for row in range(self.count, self.count + count):
+            size: i64 = data[pos]
+            pos += 1
+            if size > 127:
+                byte: i64 = data[pos]
+                pos += 1
+                if byte < 128:
+                    size = size & 127 | byte << 7
+                else:
+                    size, pos = read_long_varint(data, pos - 2, 28)
+            stop: i64 = pos + (size >> 1)
+
+            # One byte of attributes, all unused.
+            time: i64 = data[pos + 1]
+            pos += 2
+            if time > 127:
+                byte = data[pos]
+                pos += 1
+                if byte < 128:
+                    time = time & 127 | byte << 7
+                else:
+                    third: i64 = data[pos]
+                    pos += 1
+                    if third < 128:
+                        time = time & 127 | (byte & 127) << 7 | third << 14
+                    else:
+                        time, pos = read_long_varint(data, pos - 3, 49)
+
+            offset: i64 = data[pos]
+            pos += 1
+            if offset > 127:
+                byte = data[pos]
+                pos += 1
+                if byte < 128:
+                    offset = offset & 127 | byte << 7
+                else:
+                    third = data[pos]
+                    pos += 1
+                    if third < 128:
+                        offset = offset & 127 | (byte & 127) << 7 | third << 14
+                    else:
+                        offset, pos = read_long_varint(data, pos - 3, 28)
+            if (offset | size) & 1 or offset > 0xFFFFFFFF:
+                give_up()
+
+            key: i64 = data[pos]
+            pos += 1
+            if key > 127:
+                byte = data[pos]
+                pos += 1
+                if byte < 128:
+                    key = key & 127 | byte << 7
+                else:
+                    key, pos = read_long_varint(data, pos - 2, 28)
+            if key & 1:
+                if key != 1:
+                    give_up()
+                if wanted & KEYS:
+                    write_i64_le(self.no_keys, row)
+            if wanted & KEYS:
+                write_i64_le(keys, pos + shift | pos + shift + (key >> 1) << 32)
+            pos += key >> 1
+
+            value: i64 = data[pos]
+            pos += 1
+            if value > 127:
+                byte = data[pos]
+                pos += 1
+                if byte < 128:
+                    value = value & 127 | byte << 7
+                else:
+                    value, pos = read_long_varint(data, pos - 2, 28)
+            if value & 1:
+                if value != 1:
+                    give_up()
+                if wanted & VALUES:
+                    write_i64_le(self.no_values, row)
+            if wanted & VALUES:
+                write_i64_le(values, pos + shift | pos + shift + (value >> 1) << 32)
+            pos += value >> 1
+
+            if data[pos]:
+                pos, room = self._read_headers(data, pos, shift, row, room)
+            else:
+                pos += 1
+            if pos != stop:
+                give_up()
+            if wanted & TIMES:
+                if time & 1:
+                    write_i64_le(times, base_time - (time + 1 >> 1))
+                else:
+                    write_i64_le(times, base_time + (time >> 1))
+            if wanted & OFFSETS:
+                write_i64_le(offsets, base_offset + (offset >> 1))
+        if pos != end:
+            give_up()
+
+    def _read_headers(self, data: bytes, pos: i64, shift: i64, row: i64, room: i64) -> tuple[i64, i64]:
+        """Append the headers of a record; the position after them, and how many more the batch may have."""
+        wanted = self.wanted & HEADERS
+        count, pos = read_long_varint(data, pos, 28)
+        if count & 1 or count >> 1 > room:
+            give_up()
+        count >>= 1
+        for index in range(self.headers, self.headers + count):
+            length: i64 = data[pos]
+            pos += 1
+            if length > 127:
+                length, pos = read_long_varint(data, pos - 1, 28)
+            if length & 1:
+                give_up()
+            if wanted:
+                write_i64_le(self.header_rows, row)
+                write_i64_le(self.header_keys, pos + shift | pos + shift + (length >> 1) << 32)
+            pos += length >> 1
+            length = data[pos]
+            pos += 1
+            if length > 127:
+                length, pos = read_long_varint(data, pos - 1, 28)
+            if length & 1:
+                if length != 1:
+                    give_up()
+                if wanted:
+                    write_i64_le(self.no_header_values, index)
+            if wanted:
+                write_i64_le(self.header_values, pos + shift | pos + shift + (length >> 1) << 32)
+            pos += length >> 1
+        if wanted:
+            self.headers += count
+        return pos, room - count

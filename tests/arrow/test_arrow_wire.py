@@ -1,0 +1,262 @@
+"""Columns straight from the bytes of messages are those of the decoded messages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import clockwork_wire
+from clockwork_wire.arrow import ARROW as CLOCKWORK
+from kwire import LIKE_KAFKA, DecodeError
+from kwire.arrow import Columns, buffers, wire
+from kwire.errors import UnknownColumnError
+from kwire.interpreter import large
+from kwire.message import Message
+from kwire_kafka import HeartbeatRequest, MetadataRequest, MetadataResponse
+from kwire_kafka.api.metadata import MetadataRequestTopic, MetadataResponsePartition, MetadataResponseTopic
+from kwire_kafka.arrow import ARROW
+from tests.conformance import vectors
+from tests.effort import examples
+from tests.fuzz.columns import check, run
+from tests.properties.values import FIXED, NAMES, instances, make
+
+SOURCES = [FIXED[name] for name in ("zero", "max", "min", "null", "unknown tags")]
+
+
+@pytest.fixture(autouse=True)
+def with_programs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As compiled: interpreted, objects are faster than programs unless columns are selected."""
+    monkeypatch.setattr("kwire.arrow.columns.COMPILED", True)
+
+
+@pytest.fixture
+def not_slowly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No frame is left to decoding."""
+
+    def refuse(self: object, found: object, slow: list[int], *more: object) -> None:
+        assert not slow
+
+    monkeypatch.setattr(Columns, "_decode_slowly", refuse)
+
+
+def every_version(columns: Columns) -> tuple[list[Message], list[int]]:
+    pairs = [(version, source) for version in columns.message.VALID_VERSIONS for source in SOURCES]
+    return [make(columns.message, *pair) for pair in pairs], [version for version, _ in pairs]
+
+
+def check_every_version(columns: Columns) -> None:
+    messages, versions = every_version(columns)
+    frames = [message.encode(version) for message, version in zip(messages, versions, strict=True)]
+    found = columns.decode(frames, versions)
+    found.array.validate(full=True)
+    assert found.array.equals(columns.array(messages, versions)), columns.message.__name__
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("not_slowly")
+@pytest.mark.parametrize("part", range(4))
+def test_every_message_and_version(part: int) -> None:
+    for name in NAMES[part::4]:
+        check_every_version(ARROW[name])
+
+
+@pytest.mark.usefixtures("not_slowly")
+@pytest.mark.parametrize("name", ["MetadataResponse", "FetchResponse", "OffsetFetchRequest", "UpdateMetadataRequest"])
+def test_some_messages_in_every_version(name: str) -> None:
+    check_every_version(ARROW[name])
+
+
+def test_a_protocol_with_every_feature() -> None:
+    """Some defaults have values that programs do not write: these versions are decoded."""
+    for name in clockwork_wire.MODULES:
+        check_every_version(CLOCKWORK[name])
+
+
+@pytest.mark.usefixtures("not_slowly")
+def test_what_kafka_wrote() -> None:
+    by_message: dict[str, list[tuple[int, bytes]]] = {}
+    for one in vectors.messages(vectors.RELEASES[-1]):
+        by_message.setdefault(one.message, []).append((one.version, one.data))
+    assert len(by_message) > 200
+    for name, found in by_message.items():
+        columns, versions = ARROW[name], [version for version, _ in found]
+        decoded = [columns.message.decode(data, version) for version, data in found]
+        array = columns.decode([data for _, data in found], versions).array
+        assert repr(array.to_pylist()) == repr(
+            columns.array(decoded, versions).to_pylist()
+        )  # NaN differs from itself
+
+
+@pytest.mark.slow
+@examples(0.6)
+@given(st.data())
+def test_any_messages_of_any_versions(data: st.DataObject) -> None:
+    columns = ARROW[data.draw(st.sampled_from(NAMES))]
+    versions = data.draw(st.lists(st.sampled_from(columns.message.VALID_VERSIONS), max_size=5))
+    messages = [data.draw(instances(columns.message, version)) for version in versions]
+    frames = [message.encode(version) for message, version in zip(messages, versions, strict=True)]
+    for place in data.draw(st.sets(st.integers(0, 9)) if frames else st.just(set())):
+        frames[place % len(frames)] += b"?"
+    check(columns, frames, versions)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [1, 2])
+def test_broken_frames(seed: int) -> None:
+    outcomes = run(12_000, seed)
+    assert outcomes["refused"] > 2000
+    assert outcomes["read"] > 2000
+
+
+def paths(kind: pa.StructType) -> list[str]:
+    """The paths of all columns."""
+    found = []
+    for column in kind:
+        inner = column.type.value_type if pa.types.is_list(column.type) else column.type
+        deeper = paths(inner) if pa.types.is_struct(inner) and column.name != "unknown_tags" else []
+        found += [column.name, *[f"{column.name}.{path}" for path in deeper]]
+    return found
+
+
+def narrowed(value: Any, kind: pa.DataType) -> Any:
+    """The part of a value that a narrower type has."""
+    if pa.types.is_struct(kind) and value is not None:
+        return {column.name: narrowed(value[column.name], column.type) for column in kind}
+    if pa.types.is_list(kind) and value is not None:
+        return [narrowed(element, kind.value_type) for element in value]
+    return value
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("not_slowly")
+@pytest.mark.parametrize("part", range(4))
+def test_each_column_by_itself_is_that_of_all_columns(part: int) -> None:
+    for name in NAMES[part::4]:
+        columns = ARROW[name]
+        messages, versions = every_version(columns)
+        frames = [message.encode(version) for message, version in zip(messages, versions, strict=True)]
+        whole = columns.array(messages, versions).to_pylist()
+        for path in paths(columns.type):
+            one = columns.select(path)
+            rows = one.decode(frames, versions).array.to_pylist()
+            assert rows == [narrowed(row, one.type) for row in whole], f"{name} {path}"
+
+
+METADATA = MetadataResponse(
+    topics=[
+        MetadataResponseTopic(
+            name=name, partitions=[MetadataResponsePartition(leader_id=number) for number in leaders]
+        )
+        for name, leaders in (("a", [1, 2]), ("b", []), ("c", [3]))
+    ]
+)
+
+
+def test_selected_columns_have_their_place_and_nothing_else() -> None:
+    columns = ARROW["MetadataResponse"].select("topics.partitions.leader_id", "controller_id", "topics.name")
+    batch = columns.decode([METADATA.encode(9), METADATA.encode(0)], [9, 0]).batch
+    leaders = [("a", [1, 2]), ("b", []), ("c", [3])]
+    topics = [{"name": name, "partitions": [{"leader_id": one} for one in ids]} for name, ids in leaders]
+    assert batch.to_pylist() == [{"controller_id": -1, "topics": topics}, {"controller_id": None, "topics": topics}]
+    assert batch.schema.equals(columns.schema)
+    assert columns.array([METADATA], 9).to_pylist() == [{"controller_id": -1, "topics": topics}]
+
+
+def test_what_was_not_selected_is_not_decoded() -> None:
+    good = MetadataRequest(topics=[MetadataRequestTopic(name="topic")])
+    bad = good.encode(9).replace(b"topic", b"top\xff\xff")
+    columns = ARROW["MetadataRequest"]
+    assert list(columns.decode([bad], 9).errors) == [0]
+    found = columns.select("allow_auto_topic_creation").decode([bad], 9)
+    assert found.batch.to_pylist() == [{"allow_auto_topic_creation": True}]
+
+
+@pytest.mark.parametrize(
+    ("path", "says"),
+    [
+        ("topic", "unknown column 'topic' of MetadataRequest, did you mean topics?"),
+        ("topics.nam", "unknown column 'nam' of MetadataRequest.topics, did you mean name?"),
+        ("topics.name.x", "unknown column 'x' of MetadataRequest.topics.name"),
+        ("unknown_tags.tag", "unknown column 'tag' of MetadataRequest.unknown_tags"),
+    ],
+)
+def test_unknown_columns_are_an_error(path: str, says: str) -> None:
+    with pytest.raises(UnknownColumnError) as caught:
+        ARROW["MetadataRequest"].select(path)
+    assert str(caught.value) == says
+
+
+def beats(*groups: str) -> list[bytes]:
+    return [HeartbeatRequest(group_id=group).encode(4) for group in groups]
+
+
+def test_invalid_frames_are_reported_and_the_others_go_on() -> None:
+    first, second, third, fourth = beats("a", "bbb", "c", "d")
+    frames = [first, first[:-1], second.replace(b"bbb", b"b\xffb"), third, fourth, b""]
+    found = ARROW["HeartbeatRequest"].decode(frames, [4, 4, 4, 4, 99, 4])
+    assert found.rows == [0, 3]
+    assert found.batch.column("group_id").to_pylist() == ["a", "c"]
+    assert found.array.is_valid().to_pylist() == [True, False, False, True, False, False]
+    assert list(found.errors) == [1, 2, 4, 5]
+    for number, version in ((1, 4), (2, 4), (4, 99), (5, 4)):
+        with pytest.raises(DecodeError) as expected:
+            HeartbeatRequest.decode(frames[number], version)
+        assert str(found.errors[number]) == str(expected.value)
+
+
+def test_a_broken_text_deep_inside_is_that_of_its_message() -> None:
+    columns = ARROW["MetadataResponse"]
+    frames = [METADATA.encode(12), METADATA.encode(12).replace(b"\2b", b"\2\xff"), METADATA.encode(12)]
+    found = columns.decode(frames, 12)
+    assert [(number, error.path) for number, error in found.errors.items()] == [(1, "topics[1].name")]
+    assert found.batch.equals(columns.batch([METADATA, METADATA], 12))
+
+
+def test_bodies_start_where_the_caller_says() -> None:
+    columns, frames = ARROW["HeartbeatRequest"], beats("a", "b")
+    expected = columns.decode(frames, 4).array
+    assert columns.decode([b"head" + one for one in frames], 4, start=4).array.equals(expected)
+    assert columns.decode([bytearray(frames[0]), memoryview(b"?" + frames[1])], 4, start=[0, 1]).array.equals(
+        expected
+    )
+    found = columns.decode(frames, 4, start=[-1, 99])
+    assert [str(error).partition(": ")[2] for error in found.errors.values()] == [
+        "the offset is outside the data"
+    ] * 2
+
+
+def test_unusual_frames_are_decoded_under_the_policy() -> None:
+    broken = beats("aaa")[0].replace(b"aaa", b"a\xffa") + b"more"
+    assert ARROW["HeartbeatRequest"].decode([broken], 4).errors
+    found = ARROW["HeartbeatRequest"].decode([*beats("b"), broken], 4, policy=LIKE_KAFKA)
+    assert found.batch.column("group_id").to_pylist() == ["b", "a\ufffda"]
+
+
+def test_large_unusual_frames_are_not_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(large._Counting, "left", 4)
+    found = ARROW["MetadataResponse"].decode([METADATA.encode(12) + b"?"], 12, max_decoded=10)
+    assert "too many values to decode them" in str(found.errors[0])
+
+
+def test_interpreted_programs_are_for_selected_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kwire.arrow.columns.COMPILED", False)
+    columns = Columns(HeartbeatRequest)
+    assert columns.decode(beats("a"), 4).array.equals(columns.array([HeartbeatRequest(group_id="a")], 4))
+    assert columns._program(4) is None
+    assert columns.select("group_id")._program(4)
+
+
+def test_no_frames_and_frames_of_no_bytes() -> None:
+    assert ARROW["HeartbeatRequest"].decode([], []).batch.equals(ARROW["HeartbeatRequest"].batch([], 0))
+    assert ARROW["ListGroupsRequest"].decode([b"", b"", b"?"], 0).rows == [0, 1]
+
+
+def test_two_gigabytes_at_once_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wire, "MOST_BYTES", 10)
+    assert buffers.MOST_BYTES == 2**31 - 1
+    with pytest.raises(ValueError, match="bytes of frames: the limit is 10, decode fewer at a time"):
+        ARROW["HeartbeatRequest"].decode(beats("a", "b"), 4)
