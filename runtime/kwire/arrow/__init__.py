@@ -14,7 +14,7 @@ A generated package has the columns of all its messages::
 A schema is the union of the message's versions. A column is null where the version of a message lacks the field: its
 default was not sent. Structs and arrays are nested as in the message; ``unknown_tags``, in every struct that has a
 flexible version, keeps tagged fields that the class does not know. A uuid is a string, as Kafka prints it; uint16 and
-uint32 take the next wider signed type.
+uint32 take the next wider signed type. :func:`read_records` gives the records of batches as columns.
 Needs the extra ``arrow``; nothing else in kwire imports this package.
 """
 
@@ -22,9 +22,10 @@ from __future__ import annotations
 
 try:
     from kwire.arrow.columns import Arrow, Columns, Decoded
+    from kwire.arrow.records import RECORDS, RecordBuilder, RecordReader, read_records, write_records
 except ModuleNotFoundError as error:
     if error.name != "pyarrow":
         raise
     raise ModuleNotFoundError("Arrow columns need pyarrow: pip install 'kwire[arrow]'", name="pyarrow") from None
 
-__all__ = ["Arrow", "Columns", "Decoded"]
+__all__ = ["RECORDS", "Arrow", "Columns", "Decoded", "RecordBuilder", "RecordReader", "read_records", "write_records"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from librt.strings import BytesWriter, write_i64_le
 
 from kwire.native import i64
-from kwire.records.loops import LEAST_RECORD, MAX_OBJECTS, read_long_varint
+from kwire.records.loops import LEAST_RECORD, MAX_OBJECTS, Record, read_long_varint
 from kwire.wire import give_up
 
 TYPE_CHECKING = False
@@ -37,6 +37,7 @@ class RecordColumns:
         self.wanted: i64 = wanted
         self.count: i64 = 0
         self.headers: i64 = 0
+        """How many headers there are."""
         self.offsets = BytesWriter()
         self.times = BytesWriter()
         self.keys = BytesWriter()
@@ -48,17 +49,20 @@ class RecordColumns:
         self.header_values = BytesWriter()
         self.no_header_values = BytesWriter()
 
-    def read(self, data: bytes, pos: i64, end: i64, count: i64, shift: i64, base_offset: i64, base_time: i64) -> bool:
+    def read(
+        self, data: bytes, pos: i64, end: i64, count: i64, shift: i64, base_offset: i64, base_time: i64, append: bool
+    ) -> bool:
         """Append ``count`` records, which extend from ``pos`` to ``end`` of ``data``, unless they are unusual.
 
         ``shift`` is added to all places. Offsets and times are added to their bases, which are below
-        :data:`~kwire.records.loops.HUGE`. Returns whether the records were appended.
+        :data:`~kwire.records.loops.HUGE`; with ``append`` the base is the time of all. Returns whether the records
+        were appended.
         """
         rows, headers = self.count, self.headers
         no_keys, no_values, no_header_values = len(self.no_keys), len(self.no_values), len(self.no_header_values)
         try:
-            self._read(data, pos, end, count, shift, base_offset, base_time)
-        except (IndexError, ValueError):
+            self._read(data, pos, end, count, shift, base_offset, base_time, append)
+        except (IndexError, OverflowError, ValueError):
             self.no_keys.truncate(no_keys)
             self.no_values.truncate(no_values)
             self.no_header_values.truncate(no_header_values)
@@ -83,7 +87,7 @@ class RecordColumns:
         self.header_values.truncate(8 * headers)
 
     def _read(
-        self, data: bytes, pos: i64, end: i64, count: i64, shift: i64, base_offset: i64, base_time: i64
+        self, data: bytes, pos: i64, end: i64, count: i64, shift: i64, base_offset: i64, base_time: i64, append: bool
     ) -> None:
         wanted = self.wanted
         offsets, times, keys, values = self.offsets, self.times, self.keys, self.values
@@ -178,7 +182,9 @@ class RecordColumns:
             if pos != stop:
                 give_up()
             if wanted & TIMES:
-                if time & 1:
+                if append:
+                    write_i64_le(times, base_time)
+                elif time & 1:
                     write_i64_le(times, base_time - (time + 1 >> 1))
                 else:
                     write_i64_le(times, base_time + (time >> 1))
@@ -220,3 +226,35 @@ class RecordColumns:
         if wanted:
             self.headers += count
         return pos, room - count
+
+    def add(self, record: Record, out: BytesWriter, shift: i64) -> None:
+        """Append one record; its bytes go to ``out``, whose first byte has the place ``shift``."""
+        wanted = self.wanted
+        row = self.count
+        if wanted & OFFSETS:
+            write_i64_le(self.offsets, record.offset)
+        if wanted & TIMES:
+            write_i64_le(self.times, record.timestamp)
+        if wanted & KEYS:
+            put(record.key, self.keys, self.no_keys, row, out, shift)
+        if wanted & VALUES:
+            put(record.value, self.values, self.no_values, row, out, shift)
+        if wanted & HEADERS:
+            for name, value in record.headers:
+                write_i64_le(self.header_rows, row)
+                key = name.encode("utf-8", "surrogateescape")
+                put(key, self.header_keys, self.no_header_values, self.headers, out, shift)
+                put(value, self.header_values, self.no_header_values, self.headers, out, shift)
+                self.headers += 1
+        self.count += 1
+
+
+def put(value: bytes | None, places: BytesWriter, nulls: BytesWriter, row: i64, out: BytesWriter, shift: i64) -> None:
+    """Append a value to ``out``, and its place to ``places``."""
+    start: i64 = shift + len(out)
+    if value is None:
+        write_i64_le(nulls, row)
+        write_i64_le(places, start | start << 32)
+    else:
+        out.write(value)
+        write_i64_le(places, start | start + len(value) << 32)

@@ -1,0 +1,222 @@
+"""Columns of records are the records that batches give, in every format; and they can be written again."""
+
+from __future__ import annotations
+
+from itertools import repeat
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kwire.arrow import RECORDS, RecordBuilder, read_records, write_records
+from kwire.arrow import records as module
+from kwire.errors import DecodeError, UnknownColumnError
+from kwire.records import Batch, Record, RecordsLimitError, encode_batch, encode_message_set, read_batches
+from kwire.records.layout import BATCH_HEADER
+from tests.fuzz.columns import run_fields
+from tests.runtime.records.test_record_properties import logs
+
+Row = tuple[Any, ...]
+
+
+def text(key: str) -> str:
+    return key.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+def rows_of(batch: Batch) -> list[Row]:
+    """What columns say of a batch."""
+    facts: Row = (batch.position, batch.magic, batch.codec.label, batch.timestamp_type, batch.leader_epoch)
+    facts += (batch.producer_id, batch.producer_epoch, batch.base_sequence, batch.transactional, batch.control)
+    return [
+        (
+            one.offset,
+            None if one.timestamp == -1 else one.timestamp,
+            one.key,
+            one.value,
+            tuple((text(key), value) for key, value in one.headers),
+            *facts,
+        )
+        for one in batch.records()
+    ]
+
+
+def rows_in(table: pa.Table) -> list[Row]:
+    table.validate(full=True)
+    columns = [
+        column.cast(pa.int64()).to_pylist() if column.type == module.TIMESTAMP else column.to_pylist()
+        for column in table.columns
+    ]
+    rows = zip(*columns, strict=True)
+    return [(*row[:4], tuple((one["key"], one["value"]) for one in row[4]), *row[5:]) for row in rows]
+
+
+def check(data: bytes, rows: int = module.ROWS) -> None:
+    expected = [row for batch in read_batches(data) for row in rows_of(batch)]
+    for source in (data, bytearray(data)):
+        assert rows_in(read_records(source, rows=rows).table()) == expected
+
+
+@given(st.lists(st.tuples(logs(), st.integers(0, 4), st.booleans()), max_size=4), st.integers(1, 20))
+def test_batches(batches: list[tuple[list[Record], int, bool]], rows: int) -> None:
+    parts = [
+        encode_batch(
+            records, codec=codec, timestamp_type="append" if append else "create", max_timestamp=append or None
+        )
+        for records, codec, append in batches
+    ]
+    check(b"".join(parts), rows)
+
+
+@given(st.lists(st.tuples(logs(headers=False, times=False), st.integers(0, 1), st.integers(0, 3)), max_size=3))
+def test_message_sets_among_batches(sets: list[tuple[list[Record], int, int]]) -> None:
+    parts = [
+        encode_batch(records) + encode_message_set(records, magic=magic, codec=codec)
+        for records, magic, codec in sets
+    ]
+    check(b"".join(parts))
+    check(encode_message_set([Record(b"k", b"v", timestamp=7), Record(timestamp=8)]))
+
+
+def batch_of(*values: bytes | None, **settings: Any) -> bytes:
+    return encode_batch([Record(b"k", value, timestamp=5) for value in values], **settings)
+
+
+def test_facts_of_batches_and_labels() -> None:
+    data = batch_of(b"a", b"b", producer_id=7, producer_epoch=1, transactional=True, leader_epoch=3)
+    table = read_records(data + batch_of(b"c", codec=4, control=True), position=100).table()
+    assert table.schema.equals(RECORDS, check_metadata=True)
+    assert table.column("position").to_pylist() == [100, 100, 100 + len(data)]
+    assert table.column("codec").combine_chunks().type == pa.dictionary(pa.int8(), pa.string())
+    assert table.column("codec").to_pylist() == ["none", "none", "zstd"]
+    assert table.column("control").to_pylist() == [False, False, True]
+    assert table.column("producer_id").to_pylist() == [7, 7, -1]
+
+
+@pytest.mark.parametrize("name", RECORDS.names)
+def test_each_column_by_itself(name: str) -> None:
+    headers = (("h", None), ("g", b"1"))
+    data = encode_batch([Record(None, b"v", headers, 9, 3), Record(b"k", None, (), -1, 5)]) + batch_of(None, codec=1)
+    assert read_records(data, [name]).table().equals(read_records(data).table().select([name]))
+
+
+def test_columns_in_any_order_and_unknown_ones() -> None:
+    assert read_records(batch_of(b"v"), ["value", "offset"]).table().to_pylist() == [{"value": b"v", "offset": 0}]
+    with pytest.raises(UnknownColumnError, match=r"unknown column 'ofset' of records, did you mean offset\?"):
+        read_records(b"", ["ofset"])
+
+
+def test_no_bytes() -> None:
+    for data in (None, b"", batch_of(None)[:-1]):
+        reader = read_records(data)
+        assert list(reader) == []
+        assert reader.truncated == len(data or b"")
+        assert reader.table().num_rows == 0
+
+
+def count_of(data: bytes, count: int) -> bytes:
+    """A batch whose header counts other records."""
+    return data[: BATCH_HEADER.size - 4] + count.to_bytes(4, "big", signed=True) + data[BATCH_HEADER.size :]
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        count_of(batch_of(b"a"), 2),
+        count_of(batch_of(b"a", b"b"), 1),
+        count_of(batch_of(b"a"), -1),
+        batch_of(b"a")[:-3] + b"\4a\0",
+        batch_of(b"value", codec=4)[:-1] + b"?",
+    ],
+)
+def test_broken_batches_raise_or_are_skipped(broken: bytes) -> None:
+    data = batch_of(b"1", b"2") + broken + batch_of(b"3")
+    reader = read_records(data, verify=False, skip=True)
+    assert [row[3] for row in rows_in(reader.table())] == [b"1", b"2", b"3"]
+    (error,) = reader.errors
+    assert error.position == len(batch_of(b"1", b"2"))
+    strict = read_records(data, verify=False, rows=1)
+    assert next(strict).num_rows == 2
+    with pytest.raises(type(error)) as caught:
+        next(strict)
+    assert str(caught.value) == str(error)
+    assert next(strict).num_rows == 1
+
+
+def test_a_wrong_checksum_is_an_error() -> None:
+    data = bytearray(batch_of(b"1") + batch_of(b"2"))
+    data[-1] ^= 1
+    reader = read_records(bytes(data), skip=True)
+    assert reader.table().num_rows == 1
+    assert [error.path for error in reader.errors] == ["crc"]
+
+
+def test_a_batch_of_too_many_records_is_refused() -> None:
+    with pytest.raises(RecordsLimitError):
+        next(read_records(count_of(encode_batch(repeat(Record(), 600_000), codec=4), 600_000), verify=False))
+
+
+def test_batches_become_ready_by_rows_and_by_bytes() -> None:
+    data = b"".join(batch_of(bytes(300), codec=codec) for codec in (0, 4, 4, 4, 4, 0, 0))
+    expected = [row for batch in read_batches(data) for row in rows_of(batch)]
+    builder = RecordBuilder(size=1000)
+    for batch in read_batches(data):
+        builder.add(batch, data, batch.position)
+    builder.flush()
+    assert [part.num_rows for part in builder.ready] == [1, 3, 3]
+    assert rows_in(pa.Table.from_batches(builder.ready)) == expected
+    assert [part.num_rows for part in read_records(data, rows=2)] == [2, 2, 2, 1]
+
+
+def test_facts_of_batches_alone_are_read_from_headers() -> None:
+    broken = batch_of(b"value", b"more", codec=4)[:-1] + b"?"
+    assert read_records(broken, ["codec"], verify=False).table().to_pydict() == {"codec": ["zstd", "zstd"]}
+    with pytest.raises(DecodeError):
+        read_records(count_of(broken, 70_000), ["codec"], verify=False).table()
+
+
+def test_uncompressed_values_are_not_copied_before_they_are_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Batch, "payload", lambda self: pytest.fail("copied"))
+    assert read_records(batch_of(b"a") + batch_of(b"b")).table().num_rows == 2
+
+
+def test_batches_from_several_sources() -> None:
+    builder = RecordBuilder(pa.schema([RECORDS.field("value")]))
+    for data in (batch_of(b"a"), batch_of(b"b", codec=1), batch_of(b"c")):
+        (batch,) = read_batches(data)
+        builder.add(batch, data)
+    builder.add_records(batch, [Record(None, b"d")])
+    assert builder.rows == 4
+    builder.flush()
+    (made,) = builder.ready
+    assert made.column("value").to_pylist() == [b"a", b"b", b"c", b"d"]
+
+
+def test_columns_become_a_batch() -> None:
+    records = [Record(b"k", None, (("h", b"1"), ("g", None)), -1, 3), Record(None, b"v", (), 9, 7)]
+    data = encode_batch(records, codec=4, producer_id=5)
+    table = read_records(data).table()
+    assert write_records(table, codec=4, producer_id=5) == data
+    assert write_records(table.combine_chunks().to_batches()[0].slice(1)) == encode_batch(records[1:])
+    assert write_records(table.select(["value"])) == encode_batch([Record(None, None), Record(None, b"v")])
+    assert write_records(table.slice(2)) == encode_batch([])
+
+
+def test_keys_of_headers_that_are_not_text_are_replaced() -> None:
+    data = encode_batch([Record(headers=(("\udcff", b"1"), ("ü", None)))])
+    assert read_records(data).table().column("headers").to_pylist() == [
+        [{"key": "\ufffd", "value": b"1"}, {"key": "ü", "value": None}]
+    ]
+
+
+@pytest.mark.slow
+def test_broken_fields() -> None:
+    outcomes = run_fields(3000, 1)
+    assert outcomes["refused"] > 500
+    assert outcomes["read"] > 500
+
+
+def test_errors_are_decode_errors() -> None:
+    with pytest.raises(DecodeError):
+        read_records(b"\0" * 60).table()
