@@ -48,17 +48,17 @@ def test_any_text(text: str, name: str) -> None:
 
 
 @st.composite
-def mutated(draw: Any) -> str:
+def mutated_from(draw: Any, definitions: list[str], tokens: list[str]) -> str:
     """A good definition with a few places deleted, doubled or replaced."""
-    text: str = draw(st.sampled_from(DEFINITIONS))
+    text: str = draw(st.sampled_from(definitions))
     for _ in range(draw(st.integers(1, 4))):
         start = draw(st.integers(0, len(text)))
         end = min(len(text), start + draw(st.sampled_from([0, 1, 2, 5, 40])))
-        text = text[:start] + draw(st.sampled_from([*TOKENS, "", text[start:end] * 2])) + text[end:]
+        text = text[:start] + draw(st.sampled_from([*tokens, "", text[start:end] * 2])) + text[end:]
     return text
 
 
-@given(mutated(), st.sampled_from(["a.json", "a.jsonl"]))
+@given(mutated_from(DEFINITIONS, TOKENS), st.sampled_from(["a.json", "a.jsonl"]))
 def test_damaged_definitions(text: str, name: str) -> None:
     document, _, report = read(text, name)
     assert document.messages or document.enums or report.diagnostics

@@ -48,7 +48,7 @@ def test_all_attributes(parsed: Any, snapshot: Any) -> None:
     text = """{
       "apiKey": 18, "type": "request", "listeners": ["broker", "controller"], "name": "Clock", "aliases": ["Watch"],
       "about": "A time.", "validVersions": "0-4", "deprecatedVersions": "0-1", "flexibleVersions": "3+",
-      "headerVersions": { "0-2": "1", "3+": 2 }, "latestVersionUnstable": true,
+      "headerVersions": { "0-2": "1", "3+": 2 }, "latestVersionUnstable": true, "sentTo": "group",
       "fields": [
         { "name": "Zones", "type": "[]Zone", "versions": "0-3", "nullableVersions": "1+", "taggedVersions": "3+",
           "tag": 0, "default": "null", "ignorable": true, "mapKey": true, "about": "Zones.", "structAbout": "A zone.",

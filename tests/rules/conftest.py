@@ -22,8 +22,8 @@ def sources(example: str) -> list[Source]:
 
 
 def _file_name(text: str) -> str:
-    if comment := re.match(r"// (\S+\.json)\n", text):
-        return comment[1]
+    if comment := re.match(r"// (\S+\.json)\n|// (\S+)\n\n", text):
+        return comment[1] or comment[2]
     name = re.search(r'"name": "(\w+)"', text)
     return f"{name[1] if name else 'Example'}.json"
 

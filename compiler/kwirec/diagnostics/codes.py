@@ -6,7 +6,7 @@ The codes of rules are defined with their checks in ``kwirec.validation``; ``kwi
 from __future__ import annotations
 
 from kwirec.diagnostics.diagnostic import Code, Severity
-from kwirec.diagnostics.examples import ABSENT, clock, enum, field, files, struct, value
+from kwirec.diagnostics.examples import ABSENT, HOUR, clock, enum, field, files, krammar, struct, value
 
 UNREADABLE = Code(
     number="K001",
@@ -47,7 +47,7 @@ BAD_ESCAPE = Code(
 UNEXPECTED_TOKEN = Code(
     number="K005",
     name="unexpected-token",
-    what="The file is not valid JSON: a comma, colon, value or bracket is missing or misplaced.",
+    what="The file is not in its notation: a comma, colon, value, type or bracket is missing or misplaced.",
     why="The rest of the definition could be misread.",
     offending=clock().replace(",", "", 1),
     corrected=clock(),
@@ -174,6 +174,91 @@ BAD_ERROR = Code(
     ),
 )
 
+BAD_INDENTATION = Code(
+    number="K020",
+    name="bad-indentation",
+    what="A line has a tab, an odd number of spaces or too many of them before its first word, or it is indented "
+    "outside of a struct.",
+    why="The level of a line says which struct a field belongs to, two spaces for each level.",
+    offending=krammar().replace("  Hour", "   Hour"),
+    corrected=krammar(),
+)
+
+SPACING = Code(
+    number="K021",
+    name="spacing",
+    what="A line ends with white space, or two words are not parted by exactly one space.",
+    why="franz-go's generator refuses such a file.",
+    severity=Severity.WARNING,
+    relaxable=True,
+    offending=krammar().replace("int8", "int8 "),
+    corrected=krammar(),
+)
+
+NOT_FRANZ_GO = Code(
+    number="K022",
+    name="not-franz-go",
+    what="A definition in the dialect of franz-go has a word that only kwire knows.",
+    why="franz-go's generator refuses the file. The dialect is that of files without a suffix, and of all files with "
+    "`--dialect franz-go`.",
+    severity=Severity.NOTE,
+    relaxable=True,
+    offending=krammar("  Hour: int8 // ignorable", name="00_clock"),
+    corrected=krammar("  Hour: int8", name="00_clock"),
+)
+
+WRONG_IN_FRANZ_GO = Code(
+    number="K023",
+    name="wrong-in-franz-go",
+    what="A definition in the dialect of franz-go for which its generator writes other bytes than Kafka, without an "
+    "error: a tag beside versions, a tagged struct that can be null, or a named struct without `flexible` in a "
+    "flexible message.",
+    why="Peers misread the message, and nothing reports why.",
+    severity=Severity.WARNING,
+    relaxable=True,
+    offending=krammar("  Hour: int8 // v2+, tag 0", name="00_clock"),
+    corrected=krammar("  Hour: int8 // tag 0", name="00_clock"),
+)
+
+UNKNOWN_NOTATION = Code(
+    number="K024",
+    name="unknown-notation",
+    what="A file without a known suffix starts neither with `{` nor with the head of a struct or enum.",
+    why="It is probably not a definition.",
+    offending="// clock\n\nclock: int64",
+    corrected=krammar(name="00_clock"),
+)
+
+RESPONSE_WITHOUT_REQUEST = Code(
+    number="K025",
+    name="response-without-request",
+    what="A response without an api key does not directly follow its request.",
+    why="It takes its api key and its versions from the request.",
+    offending=krammar("  Hour: int8", "  Minute: int8", order=(1, 0)),
+    corrected=krammar("  Hour: int8", "  Minute: int8"),
+)
+
+NO_VERSION_FIELD = Code(
+    number="K026",
+    name="no-version-field",
+    what="A struct `with version field` does not start with `Version: int16`.",
+    why="The number before the other fields says in which version they are.",
+    offending="// Clock.krm\n\n// A clock.\nClock => not top level, with version field\n  // The hour.\n  Hour: int8",
+    corrected="// Clock.krm\n\n// A clock.\nClock => not top level, with version field\n  Version: int16\n"
+    "  // The hour.\n  Hour: int8",
+)
+
+NOT_IN_NOTATION = Code(
+    number="K027",
+    name="not-in-notation",
+    what="`kwirec convert` leaves out what the other notation, or the dialect of franz-go, has no words for.",
+    why="It is lost when the result is converted back.",
+    severity=Severity.WARNING,
+    relaxable=True,
+    offending="kwirec convert defs --to krammar --dialect franz-go --out out",
+    corrected="kwirec convert defs --to krammar --out out",
+)
+
 UNKNOWN_TYPE = Code(
     number="K101",
     name="unknown-type",
@@ -241,4 +326,33 @@ ENUM_REDEFINED = Code(
     why="Fields refer to an enum by its name, in all files that are compiled together.",
     offending=files(enum(value("NEW", 0)), enum(value("FULL", 1))),
     corrected=files(enum(value("NEW", 0)), enum(value("FULL", 1), name="Tide")),
+)
+
+USED_BEFORE_DEFINED = Code(
+    number="K110",
+    name="used-before-defined",
+    what="A field has the type of a named struct that is defined further down, or in a later file.",
+    why="franz-go reads files from their start, in the order of their names, and refuses such a field.",
+    offending=krammar("  Hours: [Hour]", structs=("", HOUR)),
+    corrected=krammar("  Hours: [Hour]", structs=(HOUR, "")),
+)
+
+STRUCT_LEFT_OUT = Code(
+    number="K111",
+    name="struct-left-out",
+    what="No message uses a named struct.",
+    why="It is not part of the protocol, and so not of the generated package.",
+    severity=Severity.NOTE,
+    relaxable=True,
+    offending=krammar(structs=(HOUR, "")),
+    corrected=krammar("  Hours: [Hour]", structs=(HOUR, "")),
+)
+
+NO_WIRE_KIND = Code(
+    number="K112",
+    name="no-wire-kind",
+    what="A field of a message is a varint, or its length or count is one, or its length is in another field.",
+    why="Only records, which are not defined here, have such fields: `kwire.records` reads them.",
+    offending=krammar("  Hour: varint"),
+    corrected=krammar("  Hour: int32"),
 )

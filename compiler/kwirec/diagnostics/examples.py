@@ -84,6 +84,28 @@ def value(name: str, number: int, **attributes: object) -> Node:
     return _present({"name": name, "value": number, "about": about, **attributes})
 
 
+HOUR: Final = "// One hour.\nHour => not top level, no encoding, flexible v1+\n  // Its number.\n  Number: int8"
+"""A named struct in the indentation notation."""
+
+
+def krammar(
+    asked: str = "  Hour: int8",
+    returned: str = "  Millis: int64",
+    *,
+    name: str = "Clock.krm",
+    order: tuple[int, int] = (0, 1),
+    structs: tuple[str, str] = ("", ""),
+) -> str:
+    """A request and its response with a field each, in the indentation notation, between two ``structs``."""
+    head = "ClockRequest => key 900, max version 2, flexible v1+"
+    pair = (
+        f"// Asks for the time.\n{head}\n  // What is asked for.\n{asked}",
+        f"// Returns the time.\nClockResponse =>\n  // What is returned.\n{returned}",
+    )
+    blocks = (f"// {name}", structs[0], *(pair[number] for number in order), structs[1])
+    return "\n\n".join(block for block in blocks if block)
+
+
 def files(*definitions: str) -> str:
     """Several definitions as one example."""
     return ANOTHER_FILE.join(definitions)

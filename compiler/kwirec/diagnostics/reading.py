@@ -17,7 +17,9 @@ from kwirec.diagnostics import codes
 from kwirec.diagnostics.diagnostic import Report
 from kwirec.diagnostics.source import Source, Span
 
-DEFINITION_SUFFIXES = (".json", ".jsonl")
+DEFINITION_SUFFIXES = (".json", ".jsonl", ".krm")
+FRANZ_GO = frozenset({"enums", "misc"})
+"""A folder that has both of these files is one of franz-go's: all of its files without a suffix are definitions."""
 ARCHIVE_SUFFIXES = (".jar", ".zip")
 
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
@@ -57,8 +59,11 @@ def _files(path: Path, report: Report) -> Iterator[Path]:
         def unreadable(problem: OSError) -> None:
             _unreadable(report, Path(str(problem.filename)), problem.strerror or str(problem))
 
-        names = [Path(folder, name) for folder, _, names in os.walk(path, onerror=unreadable) for name in names]
-        yield from sorted(p for p in names if p.suffix in suffixes and p.name not in NOT_DEFINITIONS)
+        found: list[Path] = []
+        for folder, _, names in os.walk(path, onerror=unreadable):
+            known = (*suffixes, "") if names and FRANZ_GO.issubset(names) else suffixes
+            found += (Path(folder, name) for name in names if Path(name).suffix in known)
+        yield from sorted(p for p in found if p.name not in NOT_DEFINITIONS and not p.name.startswith("."))
     elif path.exists():
         yield path
     else:
@@ -83,7 +88,8 @@ def _read_archive(path: Path, report: Report) -> Iterator[Source]:
         for member in _members(archive):
             with archive.open(member) as file:
                 data = file.read(member.file_size)  # without a size, all of it would be unpacked at once
-            if b'"validVersions"' in data or b'"fields"' in data:  # else some other JSON of the jar
+            json = PurePosixPath(member.filename).suffix != ".krm"
+            if not json or b'"validVersions"' in data or b'"fields"' in data:  # else some other JSON of the jar
                 yield from _decode(f"{path.as_posix()}!{member.filename}", data, report)
 
 

@@ -1,6 +1,8 @@
 """From text to syntax trees. ``parse(source, report)`` returns a :class:`~kwirec.frontend.syntax.Document`."""
 
-from kwirec.frontend.json_messages import parse, parse_errors
+from kwirec.frontend.json_messages import parse_errors
+from kwirec.frontend.krammar_link import link
+from kwirec.frontend.notation import parse
 from kwirec.frontend.syntax import Document, EnumDecl, ErrorDecl, FieldDecl, MessageDecl, StructDecl, TypeExpr
 
 __all__ = [
@@ -11,6 +13,7 @@ __all__ = [
     "MessageDecl",
     "StructDecl",
     "TypeExpr",
+    "link",
     "parse",
     "parse_errors",
 ]

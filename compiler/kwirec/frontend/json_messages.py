@@ -53,7 +53,7 @@ _ERROR_NAME = re.compile(r"[A-Z][A-Z0-9_]*")
 _INTEGER = re.compile(r"-?([0-9]{1,99}|0[xX][0-9a-fA-F]{1,99})")
 
 
-def parse(source: Source, report: Report) -> Document:
+def parse_json(source: Source, report: Report) -> Document:
     """document: definition (one file) | definition* (a ``.jsonl`` bundle); definition: message | enum"""
     bundle = source.name.endswith(".jsonl")
     comment = "" if bundle else leading_comment(source.text)

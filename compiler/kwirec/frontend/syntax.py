@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
@@ -97,6 +97,7 @@ class MessageDecl:
     type: Spanned[str]
     api_key: Spanned[int] | None = None
     listeners: tuple[Spanned[str], ...] | None = None
+    sent_to: Spanned[str] | None = None
     valid_versions: Spanned[VersionRange] | None = None
     flexible_versions: Spanned[VersionRange] | None = None
     header_versions: tuple[HeaderVersionsDecl, ...] | None = None
@@ -145,12 +146,29 @@ class ErrorDecl:
 
 
 @dataclass(frozen=True, kw_only=True)
+class NamedStruct:
+    """A struct that the messages of all files may use. ``build`` gives a message's copy of it, from the versions that
+    its fields have if they say nothing, and the flexible versions of the message."""
+
+    span: Span = field(compare=False, repr=False)
+    name: Spanned[str]
+    is_flexible: bool
+    franz_go: bool
+    build: Callable[[VersionRange, VersionRange], StructDecl] = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Document:
-    """The messages and enums of one source: usually one of them, many in a ``.jsonl`` bundle."""
+    """The messages and enums of one source: usually one of them, many in a ``.jsonl`` bundle.
+
+    ``structs`` are not yet part of messages: ``link`` gives each message those that it uses.
+    """
 
     source: Source = field(compare=False, repr=False)
     messages: tuple[MessageDecl, ...] = ()
     enums: tuple[EnumDecl, ...] = ()
+    structs: tuple[NamedStruct, ...] = ()
+    notation: str = "json"
 
 
 Node = MessageDecl | StructDecl | FieldDecl | EnumDecl | EnumValueDecl

@@ -12,6 +12,7 @@ from typing import TypeVar, Unpack
 from kwirec.diagnostics import codes
 from kwirec.diagnostics.diagnostic import Code, Details, Report, did_you_mean
 from kwirec.diagnostics.source import Span
+from kwirec.frontend.krammar_link import link
 from kwirec.frontend.syntax import (
     Document,
     EnumDecl,
@@ -25,6 +26,7 @@ from kwirec.frontend.syntax import (
 from kwirec.ir.literals import typed_default
 from kwirec.ir.schema import (
     IMPLICIT,
+    NO_WIRE_KIND,
     PRIMITIVES,
     ArrayType,
     Default,
@@ -55,7 +57,7 @@ def resolve(documents: Iterable[Document], report: Report) -> Schema:
     read = tuple(documents)
     enums = _enums((declaration for document in read for declaration in document.enums), report)
     messages: dict[str, Message] = {}
-    for document in read:
+    for document in link(read, report):
         for declaration in document.messages:
             message = _Resolver(declaration, enums, report).message()
             if message is None:
@@ -212,6 +214,10 @@ class _Resolver:
         elif written.name in self._struct_names and (written.name != self._name or self._name in self._redefined):
             type_ = StructType(written.name)
         else:
+            if written.name in NO_WIRE_KIND:
+                what = f"`{written.span.text}` is a type for records alone"
+                self._problem(codes.NO_WIRE_KIND, what, written.span, helps=["messages have numbers of fixed size"])
+                return None
             known = [*PRIMITIVES, *(name for name in self._struct_names if name != self._name)]
             capital = written.name[:1].isupper()
             hint = did_you_mean(written.name, known)

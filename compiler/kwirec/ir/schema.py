@@ -44,6 +44,8 @@ INTEGER_RANGES = {
     "int64": (-(2**63), 2**63 - 1),
 }
 PRIMITIVES = ("bool", *INTEGER_RANGES, "float64", "string", "uuid", "bytes", "records")
+NO_WIRE_KIND = frozenset({"varint", "varlong", "varint-string", "varint-bytes", "varint-array", "length-field-minus"})
+"""Types of the indentation notation that only records have, not messages."""
 NULLABLE_PRIMITIVES = frozenset({"string", "bytes", "records"})
 
 ENTITY_TYPES = {

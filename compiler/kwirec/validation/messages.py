@@ -26,6 +26,7 @@ KEYED = {
 
 RPC = (MessageKind.REQUEST, MessageKind.RESPONSE)
 COORDINATOR = (MessageKind.COORDINATOR_KEY, MessageKind.COORDINATOR_VALUE)
+SENT_TO = ("controller", "group", "transaction", "share")
 LISTENERS = ("broker", "controller", "zkBroker")
 
 
@@ -362,6 +363,28 @@ def header_versions_unusual(at: MessageSite) -> Iterator[Finding]:
                 "another header version",
                 others=[(flexible.span, "the flexible versions")] if (flexible := at.decl.flexible_versions) else (),
             )
+
+
+@rule(
+    "K717",
+    offending=files(request(sentTo="admin"), response()),
+    corrected=files(request(sentTo="controller"), response()),
+)
+def sent_to(at: MessageSite) -> Iterator[Finding]:
+    """`sentTo` is not one of controller, group, transaction and share, or the message is not a request.
+
+    It says which broker must get the request: the controller, or the coordinator of a group, a transaction or a share
+    group.
+    """
+    written = at.decl.sent_to
+    if written is None:
+        return
+    if at.message.kind is not MessageKind.REQUEST:
+        text = f"`{at.message.name}` is not a request and cannot have `sentTo`"
+        yield at.finding(text, written.span, "only for requests", others=[(at.decl.type.span, "its type")])
+    elif written.value not in SENT_TO:
+        helps = [did_you_mean(written.value, SENT_TO) or f"known are {', '.join(SENT_TO)}"]
+        yield at.finding(f"`{at.message.name}` is sent to nobody known", written.span, "does not exist", helps=helps)
 
 
 def _by_key(sites: Sites, kind: MessageKind) -> dict[tuple[str, int], MessageSite]:

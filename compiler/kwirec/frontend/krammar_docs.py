@@ -1,0 +1,91 @@
+"""Comments ↔ descriptions.
+
+The lines of a paragraph are one line of the description; ``//`` alone parts paragraphs. A line that starts with
+more than one space, or as an item of a list, stays a line of its own. What cannot be written so is a text in quotes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from kwirec.frontend.krammar_types import quoted
+from kwirec.json_text import json_line
+
+WIDTH = 118
+_OWN_LINE = re.compile(r"\s|[-*] ")
+
+
+def read_doc(lines: Iterable[str]) -> str:
+    """The description that comment lines give, without their ``//`` and the space after it."""
+    texts = list(lines)
+    while texts and not texts[-1]:
+        texts.pop()
+    if len(texts) == 1 and texts[0].startswith('"') and (value := quoted(texts[0])) is not None:
+        return value
+    parts: list[str] = []
+    gap = ""
+    for text in texts:
+        if not text:
+            gap = "\n\n" if parts else ""
+        else:
+            parts += [gap or ("" if not parts else "\n" if _OWN_LINE.match(text) else " "), text]
+            gap = ""
+    return "".join(parts)
+
+
+def write_doc(text: str, width: int = WIDTH) -> list[str]:
+    """The lines of a description, the inverse of :func:`read_doc`. ``width`` is what a line has room for."""
+    if not text:
+        return []
+    if text.replace("\n", "").isprintable() and not text.startswith('"'):
+        lines = [
+            line for paragraph in text.split("\n") for line in ([""] if not paragraph else _fill(paragraph, width))
+        ]
+        if read_doc(lines) == text and all(line == line.rstrip() for line in lines):
+            return lines
+    return [json_line(text)]
+
+
+def _fill(text: str, width: int) -> Iterator[str]:
+    """``text`` in lines, broken at single spaces after which the next word does not look like an item of a list."""
+    start = 0
+    while len(text) - start > width:
+        breaks = [at for at in _breaks(text, start + 1, start + width) if not _OWN_LINE.match(text, at + 1)]
+        if not breaks:
+            break
+        yield text[start : breaks[-1]]
+        start = breaks[-1] + 1
+    yield text[start:]
+
+
+def _breaks(text: str, start: int, end: int) -> Iterator[int]:
+    at = text.find(" ", start, end + 1)
+    while at >= 0:
+        if text[at - 1] != " " and at + 1 < len(text):
+            yield at
+        at = text.find(" ", at + 1, end + 1)
+
+
+def split_struct_doc(lines: Sequence[str], struct: str) -> tuple[str, str | None]:
+    """The description of a field, and that of its struct: a last paragraph that starts with the struct's name.
+
+    The second is ``None`` if there is no such paragraph.
+    """
+    start = max((number + 1 for number, line in enumerate(lines) if not line), default=0)
+    if start < len(lines) and lines[start].startswith(f"{struct}:"):
+        first = lines[start][len(struct) + 1 :].removeprefix(" ")
+        return read_doc(lines[:start]), read_doc([first, *lines[start + 1 :]])
+    return read_doc(lines), None
+
+
+def join_struct_doc(doc: str, struct: str, struct_doc: str, width: int = WIDTH) -> list[str]:
+    """The lines for both descriptions, the inverse of :func:`split_struct_doc`."""
+    lines = write_doc(doc, width)
+    if not struct_doc:
+        is_clear = split_struct_doc(lines, struct)[1] is None
+        return lines if is_clear else [*lines, "", f"{struct}:"]
+    last = write_doc(f"{struct}: {struct_doc}", width)
+    if split_struct_doc(last, struct) != ("", struct_doc):
+        last = [f"{struct}: {json_line(struct_doc)}"]
+    return [*lines, *([""] if lines else []), *last]

@@ -1,0 +1,299 @@
+"""Fields as written → fields of the syntax tree: what was left out is filled in from the struct around them.
+
+A field without versions has those of its struct, a tag without versions all of them that are flexible. What can be
+null in all its versions is null unless it is set, as in franz-go; ``(empty)`` says otherwise.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kwirec.diagnostics import codes
+from kwirec.diagnostics.diagnostic import did_you_mean
+from kwirec.diagnostics.source import Span
+from kwirec.frontend.krammar_docs import read_doc, split_struct_doc
+from kwirec.frontend.krammar_lexer import COMMENT, Line
+from kwirec.frontend.krammar_parser import WrittenField
+from kwirec.frontend.krammar_types import ENUM, RANGE, Context, WrittenType, quoted, read_range, read_type
+from kwirec.frontend.syntax import FieldDecl, Literal, Spanned, TypeExpr
+from kwirec.versions import MAX_VERSION, NONE, VersionRange
+
+WORD = r'[A-Za-z0-9_.]+|"(?:[^"\\]|\\.)*"'
+ANY_RANGE = rf"none|{RANGE}"
+_ITEM = re.compile(
+    rf"(?P<versions>{RANGE})|tag (?P<tag>-?[0-9]{{1,9}})|(?P<ignorable>ignorable)|entity (?P<entity>{WORD})"
+    rf"|(?P<map_key>map key)|was (?P<was>{WORD})|since (?P<since>{WORD})|tagged (?P<tagged>{ANY_RANGE})"
+    rf"|(?P<zero_copy>zero copy)|flexible (?P<flexible>{ANY_RANGE})|versions (?P<never>none)"
+)
+_PLAIN = ("versions", "tag")
+_ITEMS = ("vN+", "vN-vM", "tag N", "ignorable", "entity NAME", "map key", "was NAME", "since RELEASE", "tagged vN+",
+          "zero copy", "flexible none")  # fmt: skip
+_NEARLY_RANGE = re.compile(r"v?[0-9.]+ *([-+~.:,] *v?[0-9.]*)*|[<>=]+ *v?[0-9]+|v\S*")
+
+Items = dict[str, Spanned[Any]]
+
+THROTTLE = "How long the broker throttles the client, in milliseconds; 0 if it does not."
+SWITCHED = "Versions before {} are delayed by this time; from then on the answer comes first, and the client waits."
+TIMEOUT = "How long the broker may work on the request before it answers, in milliseconds."
+DEFAULT_TIMEOUT = "15000"
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The struct around fields: its name, its versions, and the flexible versions of the message."""
+
+    struct: str
+    versions: VersionRange
+    flexible: VersionRange
+
+    @property
+    def implied_tags(self) -> VersionRange:
+        return self.versions.intersect(self.flexible) if self.flexible else self.versions
+
+
+def field_decls(fields: Iterable[WrittenField], scope: Scope, context: Context) -> tuple[FieldDecl, ...]:
+    """The fields of a struct; those whose type cannot be read are left out."""
+    return tuple(one for one in (_field(written, scope, context) for written in fields) if one is not None)
+
+
+def comment_texts(comment: Iterable[Line]) -> list[str]:
+    """What comment lines say, without ``//`` and the space after it."""
+    return [line.text.removeprefix(COMMENT).removeprefix(" ") for line in comment]
+
+
+def _field(written: WrittenField, scope: Scope, context: Context) -> FieldDecl | None:
+    items = read_items(written.items, context)
+    if written.is_special:
+        return _special(written, items, scope, context)
+    versions, tagged = _versions(written, items, scope)
+    effective = (versions or tagged or Spanned(scope.versions, written.span)).value
+    type_ = read_type(written.type, context)
+    if type_ is None:
+        field_decls(written.fields, Scope("", effective, scope.flexible), context)  # for their mistakes
+        return None
+    _report_traps(items, type_, context)
+    name = type_.name or auto_name(scope.struct, written.name.value, type_.depth)
+    inner = None
+    if type_.is_inline:
+        inner = field_decls(written.fields, Scope(name, effective, scope.flexible), context)
+    texts = comment_texts(written.comment)
+    about, struct_about = split_struct_doc(texts, name) if type_.is_inline else (read_doc(texts), None)
+    comment_span = _comment_span(written)
+    return FieldDecl(
+        span=written.span,
+        name=written.name,
+        type=TypeExpr(name=name, array_depth=type_.depth, span=type_.span, name_span=type_.name_span),
+        versions=versions,
+        tagged_versions=tagged,
+        nullable_versions=_nullable(type_, effective),
+        default=_default(type_, effective),
+        enum=Spanned(name.removeprefix(ENUM), type_.name_span) if name.startswith(ENUM) else None,
+        about=Spanned(about, comment_span) if about else None,
+        struct_about=Spanned(struct_about, comment_span) if struct_about else None,
+        fields=inner,
+        **_attributes(items),
+    )
+
+
+def _attributes(items: Items) -> Any:
+    """The attributes that items give as they are."""
+    return {
+        "tag": items.get("tag"),
+        "flexible_versions": items.get("flexible"),
+        "ignorable": items.get("ignorable"),
+        "entity_type": items.get("entity"),
+        "map_key": items.get("map_key"),
+        "zero_copy": items.get("zero_copy"),
+        "aliases": tuple(alias for key, alias in items.items() if key.startswith("was")),
+        "since": items.get("since"),
+    }
+
+
+def _versions(
+    written: WrittenField, items: Items, scope: Scope
+) -> tuple[Spanned[VersionRange] | None, Spanned[VersionRange] | None]:
+    """``versions`` and ``taggedVersions``: with versions and a tag, a field is tagged in all of them, unless
+    ``tagged`` says in which."""
+    own: Spanned[VersionRange] | None = items.get("versions") or items.get("never")
+    tagged: Spanned[VersionRange] | None = items.get("tagged")
+    implied = Spanned(scope.versions, written.name.span)
+    if tagged is not None:
+        return own or implied, None if tagged.value == NONE else tagged
+    if (tag := items.get("tag")) is not None:
+        return None, own or Spanned(scope.implied_tags, tag.span)
+    return own or implied, None
+
+
+def _nullable(type_: WrittenType, effective: VersionRange) -> Spanned[VersionRange] | None:
+    return Spanned(type_.nullable or effective, type_.span) if type_.is_nullable else None
+
+
+def _default(type_: WrittenType, effective: VersionRange) -> Spanned[Literal] | None:
+    if (
+        type_.default is not None
+        or type_.is_empty
+        or not null_by_default(type_.is_nullable, type_.nullable, effective)
+    ):
+        return type_.default
+    return Spanned("null", type_.span)
+
+
+def null_by_default(is_nullable: bool, nullable: VersionRange | None, effective: VersionRange) -> bool:
+    """Whether a field is null unless it is set: what can be null in all its versions, if nothing else is written."""
+    return is_nullable and (nullable is None or nullable.covers(effective))
+
+
+def _comment_span(written: WrittenField) -> Span:
+    if not written.comment:
+        return written.span
+    first, last = written.comment[0], written.comment[-1]
+    return Span(written.span.source, first.start, last.start + len(last.text))
+
+
+def _special(written: WrittenField, items: Items, scope: Scope, context: Context) -> FieldDecl:
+    """special: ("ThrottleMillis" | "TimeoutMillis") ["(" INT ")"]: an int32 with a description of its own"""
+    is_throttle = written.name.value == "ThrottleMillis"
+    number = written.type.value
+    if is_throttle:
+        about = " ".join([THROTTLE, *([SWITCHED.format(number)] if number else [])])
+    else:
+        about = TIMEOUT
+    if written.comment:
+        what = f"a comment for `{written.name.value}`"
+        context.extension(written.name.span, what, f"`{written.name.value}: int32` is an ordinary field")
+        about = read_doc(comment_texts(written.comment))
+    versions, tagged = _versions(written, items, scope)
+    return FieldDecl(
+        span=written.span,
+        name=written.name,
+        type=TypeExpr(name="int32", array_depth=0, span=written.name.span, name_span=written.name.span),
+        versions=versions,
+        tagged_versions=tagged,
+        default=None if is_throttle else Spanned(number or DEFAULT_TIMEOUT, written.type.span),
+        about=Spanned(about, written.name.span),
+        **_attributes(items),
+    )
+
+
+def read_items(items: Sequence[Spanned[str]], context: Context) -> Items:
+    """items: versions | "tag " INT | "tagged " range | "ignorable" | "entity " WORD | "map key" | "zero copy"
+    | "was " WORD | "since " WORD | "flexible " range | "versions none"; of ``was`` any number"""
+    found: Items = {}
+    for item in items:
+        match = _ITEM.fullmatch(item.value)
+        if match is None or match.lastgroup is None:
+            _unknown_item(item, context)
+            continue
+        kind = match.lastgroup
+        value = _item_value(kind, Spanned(match[kind], item.span), context)
+        if kind not in _PLAIN:
+            context.extension(item.span, f"`{item.value}`", "it only affects what kwire makes of the field")
+        if kind == "was":
+            kind = f"was {len(found)}"
+        if kind in found:
+            _repeated(item, found[kind], value, context)
+        elif value is not None:
+            found[kind] = value
+    return found
+
+
+def _item_value(kind: str, item: Spanned[str], context: Context) -> Spanned[Any] | None:
+    text = item.value
+    if kind == "tag":
+        return Spanned(int(text), item.span)
+    if kind in ("ignorable", "map_key", "zero_copy"):
+        return Spanned(True, item.span)
+    if kind in ("versions", "tagged", "flexible", "never"):
+        versions = NONE if text == "none" else read_range(text)
+        if versions is None:
+            bad_range(item, context)
+            return None
+        return Spanned(versions, item.span)
+    return Spanned(word(text), item.span)
+
+
+def word(text: str) -> str:
+    """WORD: letters, digits, ``_`` and ``.``, or any text in quotes as in JSON"""
+    value = quoted(text) if text.startswith('"') else None
+    return text if value is None else value
+
+
+def bad_range(item: Spanned[str], context: Context) -> None:
+    """Report a range of versions that is none."""
+    label = f"versions are int16, the largest is {MAX_VERSION}" if re.fullmatch(RANGE, item.value) else ""
+    context.report.add(
+        codes.BAD_VERSION_RANGE,
+        f"`{item.value}` is not a range of versions",
+        item.span,
+        label or "expected `vN+` or `vN-vM`",
+        helps=[] if label else _range_help(item.value),
+    )
+
+
+def _range_help(text: str) -> list[str]:
+    numbers = re.findall(r"[0-9]{1,5}", text)
+    if len(numbers) == 1:
+        return [
+            f"`v{numbers[0]}-v{numbers[0]}` is version {numbers[0]} alone, `v{numbers[0]}+` that and all later ones"
+        ]
+    return [f"write `v{numbers[0]}-v{numbers[1]}`"] if len(numbers) == 2 else []
+
+
+def _unknown_item(item: Spanned[str], context: Context) -> None:
+    if _NEARLY_RANGE.fullmatch(item.value[:40]):
+        bad_range(item, context)
+        return
+    hint = did_you_mean(item.value, _ITEMS)
+    helps = [hint or "a comment stands on a line of its own, above the field"]
+    message = f"a field has nothing like `{item.value[:40]}`"
+    context.report.add(codes.UNKNOWN_ATTRIBUTE, message, item.span, helps=helps)
+
+
+def _repeated(item: Spanned[str], first: Spanned[Any], value: Spanned[Any] | None, context: Context) -> None:
+    same = value is not None and value.value == first.value
+    context.report.add(
+        codes.REPEATED_ATTRIBUTE if same else codes.DUPLICATE_ATTRIBUTE,
+        f"`{item.value}` is written after `{first.span.text}`" if not same else f"`{item.value}` is written twice",
+        item.span,
+        others=[(first.span, "first written here")],
+    )
+
+
+def _report_traps(items: Items, type_: WrittenType, context: Context) -> None:
+    """Report what franz-go reads, and then writes other bytes than Kafka without an error."""
+    if not context.franz_go or "tag" not in items:
+        return
+    tag: Spanned[int] = items["tag"]
+    if "versions" in items:
+        context.report.add(
+            codes.WRONG_IN_FRANZ_GO,
+            "franz-go writes a field with versions and a tag twice: plain and tagged",
+            tag.span,
+            others=[(items["versions"].span, "these versions")],
+            helps=["remove the versions: a tag holds for all flexible versions"],
+        )
+    if type_.is_inline and type_.is_nullable and not type_.depth:
+        context.report.add(
+            codes.WRONG_IN_FRANZ_GO,
+            "franz-go marks a tagged struct that is not null with an int8, and always writes it",
+            type_.span,
+            others=[(tag.span, "tagged here")],
+            notes=["Kafka marks it with an unsigned varint [KIP-893]"],
+        )
+
+
+def _singular(name: str) -> str:
+    """The name of one of many, as franz-go forms it."""
+    if name.endswith("us"):
+        return name
+    if name.endswith(("ches", "shes", "sses", "xes", "zes")):
+        return name[:-2]
+    return f"{name[:-3]}y" if name.endswith("ies") else name.removesuffix("s")
+
+
+def auto_name(struct: str, field: str, depth: int) -> str:
+    """The name of an inline struct that has no other: that of the struct around it, and of its field."""
+    return struct + (_singular(field) if depth else field)

@@ -1,0 +1,389 @@
+"""Blocks as written → the messages, enums and named structs of a document.
+
+A request names its api key and its highest version; the ``XResponse =>`` after it takes both from it. Structs with
+``not top level`` are for the messages that name them as the type of a field, or for the one that ``of`` names.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from kwirec.diagnostics import codes
+from kwirec.diagnostics.diagnostic import Report, Severity, did_you_mean
+from kwirec.diagnostics.source import Source, Span
+from kwirec.frontend.krammar_docs import read_doc
+from kwirec.frontend.krammar_fields import ANY_RANGE, WORD, Scope, bad_range, comment_texts, field_decls, word
+from kwirec.frontend.krammar_lexer import Line
+from kwirec.frontend.krammar_parser import Block, WrittenEnum, WrittenField, WrittenStruct, parse_blocks
+from kwirec.frontend.krammar_types import RANGE, Context, read_range
+from kwirec.frontend.syntax import (
+    Document,
+    EnumDecl,
+    EnumValueDecl,
+    HeaderVersionsDecl,
+    MessageDecl,
+    NamedStruct,
+    Spanned,
+    StructDecl,
+)
+from kwirec.versions import ALL, MAX_VERSION, NONE, VersionRange
+
+ROUTES = {
+    "admin": "controller",
+    "group coordinator": "group",
+    "txn coordinator": "transaction",
+    "share coordinator": "share",
+}
+"""The words for the broker that must get a request, and what ``sentTo`` calls it."""
+
+KINDS = ("header", "data", "metadata", "coordinator key", "coordinator value", "response")
+"""The words for messages that are not requests."""
+
+_INT = r"-?[0-9]{1,9}"
+_MODIFIER = re.compile(
+    rf"key (?P<key>{_INT})|max version (?P<max>[0-9]{{1,9}})|flexible (?P<flexible>{ANY_RANGE})"
+    rf"|(?P<route>{'|'.join(ROUTES)})|(?P<not_top_level>not top level)|(?P<version_field>with version field)"
+    rf"|(?P<no_encoding>no encoding)|min version (?P<min>[0-9]{{1,9}})|(?P<reserved>reserved)"
+    rf"|deprecated (?P<deprecated>{ANY_RANGE})|(?P<unstable>unstable)|listeners(?P<listeners>(?: (?:{WORD}))*)"
+    rf"|was (?P<was>{WORD})|(?P<kind>{'|'.join(KINDS)})|of (?P<of>{WORD})|versions (?P<versions>{ANY_RANGE})"
+    rf"|header v(?P<header>[0-9]{{1,9}}) for (?P<header_for>{RANGE})"
+)
+_PLAIN = ("key", "max", "flexible", "route", "not_top_level", "version_field", "no_encoding")
+_MODIFIERS = ("key N", "max version N", "flexible vN+", *ROUTES, "not top level", "with version field", "no encoding",
+              "min version N", "reserved", "deprecated vN-vM", "unstable", "listeners broker", "was NAME", *KINDS,
+              "of MESSAGE", "versions vN+", "header vH for vN+")  # fmt: skip
+
+Modifiers = dict[str, Spanned[Any]]
+
+
+@dataclass(slots=True)
+class _Head:
+    """A struct with its modifiers by name; those that can be repeated in lists."""
+
+    written: WrittenStruct
+    modifiers: Modifiers
+    aliases: list[Spanned[str]] = field(default_factory=list)
+    headers: list[HeaderVersionsDecl] = field(default_factory=list)
+    is_broken: bool = False
+
+    @property
+    def name(self) -> Spanned[str]:
+        return self.written.name
+
+    def __contains__(self, modifier: str) -> bool:
+        return modifier in self.modifiers
+
+    def get(self, modifier: str) -> Spanned[Any] | None:
+        return self.modifiers.get(modifier)
+
+
+def parse_krammar(source: Source, report: Report, *, franz_go: bool) -> Document:
+    """document: (struct | enum)*"""
+    before = report.count(Severity.ERROR)
+    blocks = parse_blocks(source, report)
+    if not blocks and report.count(Severity.ERROR) == before:
+        report.add(codes.EMPTY_FILE, "the file holds no definition", Span(source, 0, 0))
+    return _Reader(source, Context(report, franz_go)).document(blocks)
+
+
+class _Reader:
+    def __init__(self, source: Source, context: Context) -> None:
+        self._source = source
+        self._context = context
+        self._messages: list[MessageDecl] = []
+        self._structs: list[NamedStruct] = []
+
+    def document(self, blocks: Sequence[Block]) -> Document:
+        """document: (request [response] | message | struct | enum)*"""
+        heads = [self.head(block) for block in blocks if isinstance(block, WrittenStruct)]
+        owned = [head for head in heads if "of" in head]
+        previous: _Head | None = None
+        for head in heads:
+            if "of" in head:
+                continue
+            if "not_top_level" in head and "version_field" not in head:
+                self.struct(head)
+            else:
+                self._messages.append(self.message(head, previous))
+            previous = head
+        for head in owned:
+            self.owned_struct(head)
+        enums = tuple(self.enum(block) for block in blocks if isinstance(block, WrittenEnum))
+        return Document(
+            source=self._source,
+            messages=tuple(self._messages),
+            enums=enums,
+            structs=tuple(self._structs),
+            notation="krammar",
+        )
+
+    def head(self, written: WrittenStruct) -> _Head:
+        """modifiers: modifier (", " modifier)*"""
+        head = _Head(written, {})
+        for part in written.modifiers:
+            match = _MODIFIER.fullmatch(part.value)
+            if match is None:
+                self._unknown_modifier(part)
+                head.is_broken = True
+                continue
+            kind = next(name for name in match.re.groupindex if match[name] is not None)
+            if kind not in _PLAIN:
+                self._context.extension(part.span, f"`{part.value}`")
+            if kind == "was":
+                head.aliases.append(Spanned(word(match["was"]), part.span))
+            elif kind == "header":
+                head.headers += self._header(match, part)
+            elif (value := self._modifier_value(kind, match[kind], part)) is not None:
+                self._add(head, kind, value, part)
+        return head
+
+    def _header(self, match: re.Match[str], part: Spanned[str]) -> list[HeaderVersionsDecl]:
+        versions = read_range(match["header_for"])
+        if versions is None:
+            bad_range(Spanned(match["header_for"], part.span), self._context)
+            return []
+        header = Spanned(int(match["header"]), part.span)
+        return [HeaderVersionsDecl(span=part.span, versions=Spanned(versions, part.span), header=header)]
+
+    def _modifier_value(self, kind: str, text: str, part: Spanned[str]) -> Spanned[Any] | None:
+        match kind:
+            case "key" | "max" | "min":
+                if kind != "key" and int(text) > MAX_VERSION:
+                    bad_range(Spanned(f"v{text}+", part.span), self._context)
+                    return None
+                return Spanned(int(text), part.span)
+            case "flexible" | "deprecated" | "versions":
+                versions = NONE if text == "none" else read_range(text)
+                if versions is None:
+                    bad_range(Spanned(text, part.span), self._context)
+                    return None
+                return Spanned(versions, part.span)
+            case "listeners":
+                return Spanned([word(one) for one in re.findall(WORD, text)], part.span)
+            case "of":
+                return Spanned(word(text), part.span)
+            case "route":
+                return Spanned(ROUTES[text], part.span)
+            case "kind":
+                return Spanned(text.replace(" ", "-"), part.span)
+        return Spanned(True, part.span)
+
+    def _add(self, head: _Head, kind: str, value: Spanned[Any], part: Spanned[str]) -> None:
+        first = head.modifiers.setdefault(kind, value)
+        if first is not value:
+            same = first.value == value.value
+            self._context.report.add(
+                codes.REPEATED_ATTRIBUTE if same else codes.DUPLICATE_ATTRIBUTE,
+                (
+                    f"`{part.value}` is written twice"
+                    if same
+                    else f"`{part.value}` is written after `{first.span.text}`"
+                ),
+                part.span,
+                others=[(first.span, "first written here")],
+            )
+
+    def _unknown_modifier(self, part: Spanned[str]) -> None:
+        text = part.value[:40]
+        kind = next((kind for kind in ("flexible", "deprecated", "versions") if text.startswith(f"{kind} ")), None)
+        if kind is not None:
+            bad_range(Spanned(part.value.removeprefix(f"{kind} "), part.span), self._context)
+            return
+        help = did_you_mean(text, _MODIFIERS) or "after `=>` come `key N, max version N` or `not top level`"
+        self._context.report.add(
+            codes.UNKNOWN_ATTRIBUTE, f"a struct has no modifier `{text}`", part.span, helps=[help]
+        )
+
+    def message(self, head: _Head, previous: _Head | None) -> MessageDecl:
+        """message: request | response | struct with a kind or with a version field"""
+        name, kind = head.name, head.get("kind")
+        inherited = self._request_of(head, previous) if self._is_response(head) else None
+        if kind is None:
+            text = "data" if "version_field" in head else "response" if self._is_response(head) else "request"
+            kind = Spanned(text, name.span)
+        api_key, valid, flexible = head.get("key"), self._valid(head), head.get("flexible")
+        if inherited is not None:
+            api_key, valid = api_key or inherited.api_key, valid or inherited.valid_versions
+            flexible = flexible or inherited.flexible_versions
+        elif not self._is_response(head) or "kind" in head:
+            self._require(head, kind.value, valid)
+        if flexible is None and "reserved" not in head:
+            flexible = Spanned(NONE, name.span)
+        low = valid.value.low if valid is not None else 0
+        flexible_range = NONE if flexible is None else flexible.value
+        fields = self._fields(head)
+        listeners = head.get("listeners")
+        return MessageDecl(
+            span=head.written.span,
+            name=name,
+            type=kind,
+            api_key=api_key,
+            listeners=None if listeners is None else tuple(Spanned(one, listeners.span) for one in listeners.value),
+            sent_to=head.get("route"),
+            valid_versions=valid,
+            flexible_versions=flexible,
+            header_versions=tuple(head.headers) or None,
+            deprecated_versions=head.get("deprecated"),
+            latest_version_unstable=head.get("unstable"),
+            about=_about(head.written),
+            aliases=tuple(head.aliases),
+            fields=field_decls(
+                fields, Scope(name.value, VersionRange(low, MAX_VERSION), flexible_range), self._context
+            ),
+            comment=_banner(head.written.banner),
+        )
+
+    def _is_response(self, head: _Head) -> bool:
+        """response: NAME "Response =>" without a key of its own"""
+        if "key" in head or "max" in head or "version_field" in head:
+            return False
+        kind = head.get("kind")
+        return kind.value == "response" if kind is not None else head.name.value.endswith("Response")
+
+    def _request_of(self, head: _Head, previous: _Head | None) -> MessageDecl | None:
+        wanted = f"{head.name.value.removesuffix('Response')}Request"
+        last = self._messages[-1] if self._messages else None
+        if previous is not None and last is not None and previous.name is last.name and last.name.value == wanted:
+            return last
+        elsewhere = next((one for one in self._messages if one.name.value == wanted), None)
+        self._context.report.add(
+            codes.RESPONSE_WITHOUT_REQUEST,
+            f"response `{head.name.value}` does not follow its request",
+            head.name.span,
+            others=[(elsewhere.name.span, "the request is here")] if elsewhere is not None else [],
+            helps=[f"write it directly after `{wanted}`, from which it takes its api key and versions"],
+        )
+        return elsewhere
+
+    def _valid(self, head: _Head) -> Spanned[VersionRange] | None:
+        high, low = head.get("max"), head.get("min")
+        if (versions := head.get("versions")) is not None:
+            return versions
+        if "reserved" in head:
+            return Spanned(NONE, head.modifiers["reserved"].span)
+        if high is None:
+            return None
+        span = (
+            high.span
+            if low is None
+            else min(low.span, high.span, key=_start).to(max(low.span, high.span, key=_start))
+        )
+        return Spanned(VersionRange(low.value if low is not None else 0, high.value), span)
+
+    def _require(self, head: _Head, kind: str, valid: Spanned[VersionRange] | None) -> None:
+        if "version_field" in head:
+            return
+        missing = ["`key N`"] if kind == "request" and "key" not in head else []
+        missing += ["`max version N`"] if valid is None else []
+        if missing and not head.is_broken:
+            helps = [] if head.modifiers else ["a struct that others use is `not top level`"]
+            self._context.report.add(
+                codes.MISSING_ATTRIBUTE,
+                f"the {kind} has no {' and no '.join(missing)}",
+                head.name.span,
+                helps=helps,
+            )
+
+    def _fields(self, head: _Head) -> list[WrittenField]:
+        """The fields; without the first where that is the version, which is not part of a message here."""
+        fields = head.written.fields
+        if "version_field" not in head:
+            return fields
+        first = fields[0] if fields else None
+        if first is not None and (first.name.value, first.type.value, first.items) == ("Version", "int16", []):
+            return fields[1:]
+        self._context.report.add(
+            codes.NO_VERSION_FIELD,
+            f"the first field of `{head.name.value}` is not its version",
+            head.modifiers["version_field"].span,
+            others=[(first.span if first is not None else head.name.span, "expected `Version: int16`")],
+        )
+        return fields
+
+    def struct(self, head: _Head) -> None:
+        """struct: NAME " => not top level" [", no encoding"] [", flexible v" INT "+"]"""
+        _struct_decl(head, ALL, NONE, self._context)  # for its mistakes
+        silent = Context(Report(), franz_go=False)
+        self._structs.append(
+            NamedStruct(
+                span=head.written.span,
+                name=head.name,
+                is_flexible="flexible" in head,
+                franz_go=self._context.franz_go,
+                build=lambda versions, flexible: _struct_decl(head, versions, flexible, silent),
+            )
+        )
+
+    def owned_struct(self, head: _Head) -> None:
+        """struct: NAME " => not top level, of " MESSAGE [", versions " range]"""
+        owner = head.modifiers["of"]
+        for number, message in enumerate(self._messages):
+            if message.name.value == owner.value:
+                struct = _struct_decl(head, open_versions(message), flexible_versions(message), self._context)
+                self._messages[number] = replace(message, common_structs=(*message.common_structs, struct))
+                return
+        hint = did_you_mean(owner.value, (message.name.value for message in self._messages))
+        label = "it must be in the same file"
+        message_ = f"there is no message `{owner.value}` for struct `{head.name.value}`"
+        self._context.report.add(codes.UNKNOWN_TYPE, message_, owner.span, label, helps=[hint])
+
+    def enum(self, written: WrittenEnum) -> EnumDecl:
+        """enum: NAME " " TYPE " (" value* ")" """
+        values = [
+            EnumValueDecl(
+                span=value.span,
+                name=value.name,
+                value=value.value,
+                about=_described(read_doc(comment_texts(value.comment)), value.span),
+            )
+            for value in written.values
+        ]
+        return EnumDecl(
+            span=written.span,
+            name=written.name,
+            type=Spanned("enum", written.name.span),
+            value_type=written.type,
+            about=_described(read_doc(comment_texts(written.comment)), written.name.span),
+            values=tuple(values),
+            comment=_banner(written.banner),
+        )
+
+
+def open_versions(message: MessageDecl) -> VersionRange:
+    """What fields of a message have if they say nothing: its lowest version and all above."""
+    low = message.valid_versions.value.low if message.valid_versions is not None else 0
+    return VersionRange(low, MAX_VERSION)
+
+
+def flexible_versions(message: MessageDecl) -> VersionRange:
+    return message.flexible_versions.value if message.flexible_versions is not None else NONE
+
+
+def _struct_decl(head: _Head, versions: VersionRange, flexible: VersionRange, context: Context) -> StructDecl:
+    own = head.get("versions") or Spanned(versions, head.name.span)
+    return StructDecl(
+        span=head.written.span,
+        name=head.name,
+        versions=own,
+        about=_about(head.written),
+        fields=field_decls(head.written.fields, Scope(head.name.value, own.value, flexible), context),
+    )
+
+
+def _about(written: WrittenStruct) -> Spanned[str] | None:
+    return _described(read_doc(comment_texts(written.comment)), written.name.span)
+
+
+def _described(text: str, span: Span) -> Spanned[str] | None:
+    return Spanned(text, span) if text else None
+
+
+def _banner(lines: Sequence[Line]) -> str:
+    return "\n".join(line.text for line in lines).strip("\n")
+
+
+def _start(span: Span) -> int:
+    return span.start

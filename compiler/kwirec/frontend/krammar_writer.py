@@ -1,0 +1,216 @@
+"""Syntax tree → text in the indentation notation, the inverse of ``krammar_messages``.
+
+What franz-go's own notation cannot say is written with extensions; in its dialect it is left out and reported. What
+there are no words for is reported in both.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from kwirec.diagnostics import codes
+from kwirec.diagnostics.diagnostic import Report
+from kwirec.diagnostics.source import Span
+from kwirec.frontend.krammar_docs import WIDTH, write_doc
+from kwirec.frontend.krammar_field_writer import Losses, comment_lines, field_lines, range_text, word_text
+from kwirec.frontend.krammar_fields import Scope
+from kwirec.frontend.krammar_lexer import COMMENT, INDENT
+from kwirec.frontend.krammar_messages import KINDS, ROUTES, flexible_versions, open_versions
+from kwirec.frontend.krammar_parser import NAME
+from kwirec.frontend.syntax import EnumDecl, FieldDecl, MessageDecl, Spanned, StructDecl, walk_field_decls
+from kwirec.versions import NONE, VersionRange
+
+Definition = MessageDecl | EnumDecl
+_WORDS = {place: route for route, place in ROUTES.items()}
+
+
+def krammar_text(definitions: Sequence[Definition], report: Report, *, franz_go: bool = False) -> str:
+    """The text of one file with these messages and enums. What it cannot say goes to ``report``."""
+    blocks = _Writer(report, franz_go).blocks(definitions)
+    return "\n\n".join("\n".join(block) for block in blocks) + "\n"
+
+
+class _Writer:
+    def __init__(self, report: Report, franz_go: bool) -> None:
+        self._report = report
+        self._franz_go = franz_go
+
+    def blocks(self, definitions: Sequence[Definition]) -> Iterator[list[str]]:
+        """The structs of all messages come first: nothing may stand between a request and its response."""
+        sayable = [one for one in definitions if self._is_sayable(one)]
+        messages = [one for one in sayable if isinstance(one, MessageDecl)]
+        for enum in sayable:
+            if isinstance(enum, EnumDecl):
+                yield self._enum(enum)
+        for message in messages:
+            owned = not self._franz_go and _needs_owner(message, messages)
+            for struct in message.common_structs:
+                yield self._struct(struct, message, owned)
+        previous: MessageDecl | None = None
+        for message in messages:
+            yield self._message(message, previous)
+            previous = message
+
+    def _is_sayable(self, definition: Definition) -> bool:
+        kind = definition.type.value
+        kinds = ("request", "response", "data") if self._franz_go else ("request", *KINDS)
+        wrong = None
+        if isinstance(definition, MessageDecl) and kind.replace("-", " ") not in kinds:
+            wrong = (definition.type.span, f"messages of type `{kind}`")
+        elif not re.fullmatch(NAME, definition.name.value):
+            wrong = (definition.name.span, f"the name `{definition.name.value}`")
+        if wrong is not None:
+            self._unsayable(*wrong, definition.name.value)
+        return wrong is None
+
+    def _unsayable(self, span: Span, what: str, message: str, uses: int = 1) -> None:
+        notation = "franz-go's notation" if self._franz_go else "the indentation notation"
+        label = "" if uses == 1 else f"the first of {uses}"
+        text = f"{notation} has no place for {what}, which `{message}` has"
+        self._report.add(codes.NOT_IN_NOTATION, text, span, label, message_name=message)
+
+    def _message(self, message: MessageDecl, previous: MessageDecl | None) -> list[str]:
+        """message: COMMENT* NAME " =>" [" " modifier (", " modifier)*] NL fields(1)"""
+        losses = Losses(self._franz_go)
+        scope = Scope(message.name.value, open_versions(message), flexible_versions(message))
+        modifiers = list(self._modifiers(message, previous, losses))
+        body = list(field_lines(message.fields or (), scope, losses))
+        if "with version field" in modifiers:
+            body.insert(0, f"{INDENT}Version: int16")
+        self._report_losses(losses, message.name.value)
+        head = f"{message.name.value} =>{' ' if modifiers else ''}{', '.join(modifiers)}"
+        return [*_banner(message.comment), *_doc(message.about), head, *body]
+
+    def _report_losses(self, losses: Losses, message: str) -> None:
+        for what, spans in losses.uses.items():
+            self._unsayable(spans[0], f"`{what}`", message, len(spans))
+
+    def _modifiers(self, message: MessageDecl, previous: MessageDecl | None, losses: Losses) -> Iterator[str]:
+        """modifiers: what the head of a message says"""
+        if not _is_inherited(message, previous):
+            yield from self._kind_and_versions(message, losses)
+        if message.sent_to is not None and message.sent_to.value in _WORDS:
+            yield _WORDS[message.sent_to.value]
+        elif message.sent_to is not None:
+            self._unsayable(message.sent_to.span, f"`sentTo` of `{message.sent_to.value}`", message.name.value)
+        found: list[tuple[str, str, Span]] = []
+        if (deprecated := message.deprecated_versions) is not None and deprecated.value != NONE:
+            found.append(("deprecated", f"deprecated {range_text(deprecated.value)}", deprecated.span))
+        if (unstable := message.latest_version_unstable) is not None and unstable.value:
+            found.append(("unstable", "unstable", unstable.span))
+        for entry in message.header_versions or ():
+            text = f"header v{entry.header.value} for {range_text(entry.versions.value)}"
+            found.append(("header versions", text, entry.span))
+        if message.listeners:
+            listeners = " ".join(word_text(one.value) for one in message.listeners)
+            found.append(("listeners", f"listeners {listeners}", message.listeners[0].span))
+        found += [("was", f"was {word_text(alias.value)}", alias.span) for alias in message.aliases]
+        yield from (text for what, text, span in found if losses.keeps(what, span))
+
+    def _kind_and_versions(self, message: MessageDecl, losses: Losses) -> Iterator[str]:
+        kind, valid = message.type.value, message.valid_versions
+        if kind == "data" and self._franz_go:
+            yield from ("not top level", "with version field")
+        elif kind != "request" and losses.keeps(f"key and versions of a {kind}", message.type.span):
+            yield kind.replace("-", " ")
+        if message.api_key is not None and not (kind == "data" and self._franz_go):
+            yield f"key {message.api_key.value}"
+        if valid is not None and not (kind == "data" and self._franz_go):
+            yield from _valid(valid, losses)
+        if (flexible := message.flexible_versions) is not None and flexible.value:
+            yield f"flexible {range_text(flexible.value)}"
+
+    def _struct(self, struct: StructDecl, message: MessageDecl, owned: bool) -> list[str]:
+        """struct: COMMENT* NAME " => not top level, no encoding" ["," …] NL fields(1)"""
+        losses = Losses(self._franz_go)
+        implied, flexible = open_versions(message), flexible_versions(message)
+        versions = implied if struct.versions is None else struct.versions.value
+        modifiers = ["not top level", "no encoding"]
+        if flexible:
+            modifiers.append(f"flexible {range_text(flexible)}")
+        if versions != implied and losses.keeps("versions", struct.span):
+            modifiers.append(f"versions {range_text(versions)}")
+        if owned:
+            modifiers.append(f"of {word_text(message.name.value)}")
+        body = list(field_lines(struct.fields, Scope(struct.name.value, versions, flexible), losses))
+        self._report_losses(losses, message.name.value)
+        return [*_doc(struct.about), f"{struct.name.value} => {', '.join(modifiers)}", *body]
+
+    def _enum(self, enum: EnumDecl) -> list[str]:
+        """enum: COMMENT* NAME " " TYPE [" camelcase"] " (" NL (COMMENT* value)* ")" """
+        style = " camelcase" if any(re.search("[a-z]", one.name.value) for one in enum.values) else ""
+        lines = [*_banner(enum.comment), *_doc(enum.about), f"{enum.name.value} {enum.value_type.value}{style} ("]
+        for one in enum.values:
+            lines += [*_doc(one.about, INDENT), f"{INDENT}{one.value.value}: {one.name.value}"]
+        return [*lines, ")"]
+
+
+def _is_inherited(message: MessageDecl, previous: MessageDecl | None) -> bool:
+    """Whether a response takes its key and its versions from the request before it."""
+    return (
+        previous is not None
+        and (previous.type.value, message.type.value) == ("request", "response")
+        and message.name.value.endswith("Response")
+        and previous.name.value == f"{message.name.value.removesuffix('Response')}Request"
+        and message.api_key == previous.api_key
+        and message.valid_versions == previous.valid_versions
+        and _flexible(message) == _flexible(previous)
+    )
+
+
+def _flexible(message: MessageDecl) -> VersionRange:
+    return flexible_versions(message) or NONE
+
+
+def _valid(valid: Spanned[VersionRange], losses: Losses) -> Iterator[str]:
+    versions = valid.value
+    if versions == NONE:
+        yield from ["reserved"] if losses.keeps("reserved", valid.span) else []
+    elif versions.is_open or versions.is_inverted:
+        yield from [f"versions {range_text(versions)}"] if losses.keeps("versions", valid.span) else []
+    else:
+        yield f"max version {versions.high}"
+        if versions.low and losses.keeps("min version", valid.span):
+            yield f"min version {versions.low}"
+
+
+def _needs_owner(message: MessageDecl, messages: Sequence[MessageDecl]) -> bool:
+    """Whether the common structs of a message must say whose they are: another message of the file has or mentions
+    one of the same name, one is unused, or one is used before it is defined."""
+    own = {struct.name.value for struct in message.common_structs}
+    others = [other for other in messages if other is not message]
+    known: set[str] = set()
+    used: set[str] = set()
+    for struct in message.common_structs:
+        uses = {one.type.name for one in walk_field_decls(struct.fields)}
+        if own & uses - known:
+            return True
+        used |= uses
+        known.add(struct.name.value)
+    used |= {one.type.name for one in walk_field_decls(message.fields)}
+    mentioned = {one.type.name for other in others for one in _all_fields(other)}
+    mentioned |= {struct.name.value for other in others for struct in other.common_structs}
+    return bool(own - used or own & mentioned)
+
+
+def _all_fields(message: MessageDecl) -> Iterator[FieldDecl]:
+    yield from walk_field_decls(message.fields)
+    for struct in message.common_structs:
+        yield from walk_field_decls(struct.fields)
+
+
+def _banner(comment: str) -> list[str]:
+    """The comment before a definition, which an empty line parts from it."""
+    lines = []
+    for line in comment.splitlines():
+        text = line.strip()
+        if text and not text.startswith(COMMENT):
+            text = f"{COMMENT} {text.removeprefix('/*').removesuffix('*/').strip(' *')}".rstrip()
+        lines.append(text)
+    return [*lines, ""] if lines else []
+
+
+def _doc(about: Spanned[str] | None, indent: str = "") -> list[str]:
+    width = WIDTH - len(indent) - len(COMMENT) - 1
+    return list(comment_lines(write_doc(about.value, width), indent)) if about is not None else []

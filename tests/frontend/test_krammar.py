@@ -1,0 +1,163 @@
+"""The indentation notation: what each word means, and where the tree says that it stands."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kwirec.diagnostics.diagnostic import Report
+from kwirec.diagnostics.source import Source
+from kwirec.dump import dump_syntax
+from kwirec.frontend import Document, FieldDecl, link, parse
+from kwirec.frontend.krammar_docs import join_struct_doc, read_doc, split_struct_doc, write_doc
+from kwirec.frontend.syntax import Spanned
+from tests.frontend.test_json_positions import nodes
+
+SAMPLE = Path(__file__).parents[1] / "data" / "krammar" / "Clock.krm"
+
+
+def read(text: str, name: str = "Clock.krm") -> Document:
+    report = Report()
+    (document,) = link([parse(Source(name, text), report)], report)
+    assert report.diagnostics == []
+    return document
+
+
+def field(line: str, head: str = "key 1, max version 9, flexible v4+") -> FieldDecl:
+    (one,) = read(f"ClockRequest => {head}\n  {line}\n").messages[0].fields or ()
+    return one
+
+
+def test_every_word(snapshot: Any) -> None:
+    assert dump_syntax([read(SAMPLE.read_text())]) == snapshot
+
+
+def test_every_name_and_type_is_where_the_tree_says() -> None:
+    found = list(nodes(read(SAMPLE.read_text()).messages))
+    assert len(found) > 150
+    for node in found:
+        if isinstance(node, FieldDecl):
+            assert node.name.span.text == node.name.value
+            assert node.span.text.startswith(node.name.value)
+        elif isinstance(node, Spanned) and isinstance(node.value, int) and node.value is not True:
+            assert str(node.value) in node.span.text
+
+
+def test_a_response_takes_key_and_versions_from_its_request() -> None:
+    request, response = read("AskRequest => key 7, max version 3, flexible v2+\n\nAskResponse =>\n").messages
+    assert (response.type.value, response.api_key) == ("response", request.api_key)
+    assert response.valid_versions == request.valid_versions
+    assert response.flexible_versions == request.flexible_versions
+
+
+@pytest.mark.parametrize(
+    ("line", "versions", "tagged"),
+    [
+        ("A: int8", "0+", None),
+        ("A: int8 // v2+", "2+", None),
+        ("A: int8 // v2-v3", "2-3", None),
+        ("A: int8 // tag 0", None, "4+"),
+        ("A: int8 // v6+, tag 0", None, "6+"),
+        ("A: int8 // tag 0, tagged v6+", "0+", "6+"),
+        ("A: int8 // versions none", "none", None),
+    ],
+)
+def test_versions_and_tags(line: str, versions: str | None, tagged: str | None) -> None:
+    one = field(line)
+    assert [one.versions and str(one.versions.value), one.tagged_versions and str(one.tagged_versions.value)] == [
+        versions,
+        tagged,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "nullable", "default"),
+    [
+        ("A: nullable-string", "0+", "null"),
+        ("A: nullable-string // v3+", "3+", "null"),
+        ("A: nullable-string-v7+", "7+", None),
+        ("A: nullable-string-v7+(null)", "7+", "null"),
+        ("A: nullable-bytes(empty)", "0+", None),
+        ('A: nullable-string("")', "0+", ""),
+        ("A: nullable[int8] // tag 0", "4+", "null"),
+        ("A: nullable-v2-v3[int8]", "2-3", None),
+        ("A: nullable-Zone", "0+", "null"),
+        ("A: int32(0x10)", None, "0x10"),
+        ('A: string("a // \\"b\\"")', None, 'a // "b"'),
+    ],
+)
+def test_null_and_defaults(line: str, nullable: str | None, default: str | None) -> None:
+    one = field(line)
+    assert (one.nullable_versions and str(one.nullable_versions.value)) == nullable
+    assert (one.default and one.default.value) == default
+
+
+def test_fields_of_a_struct_have_its_versions() -> None:
+    outer = field("Topics: [=>] // v3-v5\n    Name: string\n    Id: uuid // v4-v4")
+    assert [str(one.versions.value) for one in outer.fields or () if one.versions] == ["3-5", "4"]
+
+
+def test_inline_structs_are_named_after_their_place() -> None:
+    outer = field("Topics: [=>]\n    Indexes: [=>Entry]\n      Boxes: [=>]\n        Status: =>\n          A: int8")
+    assert outer.type.name == "ClockRequestTopic"
+    entry = (outer.fields or ())[0]
+    box = (entry.fields or ())[0]
+    assert (entry.type.name, box.type.name) == ("Entry", "EntryBox")
+    assert (box.fields or ())[0].type.name == "EntryBoxStatus"
+
+
+def test_version_field_and_highest_version() -> None:
+    struct = "Inner => not top level, no encoding\n  A: int8 // v5-v6\n\n"
+    text = "State => not top level, with version field, flexible v3+\n  Version: int16\n  Inner: [Inner] // v2+\n"
+    (message,) = read(struct + text).messages
+    assert [one.name.value for one in message.fields or ()] == ["Inner"]
+    assert message.valid_versions is not None
+    assert str(message.valid_versions.value) == "0-6"
+
+
+def test_a_struct_is_shared_by_the_messages_of_later_files() -> None:
+    report = Report()
+    text = "AskRequest => key 1, max version 2, flexible v1+\n  Zones: [Zone]\n"
+    first = "Zone => not top level, no encoding, flexible v0+\n  Name: string\n  A: int8 // tag 0\n"
+    sources = (Source("88", first), Source("89", text), Source("90", text.replace("key 1", "key 2")))
+    _, one, other = link([parse(source, report) for source in sources], report)
+    assert report.diagnostics == []
+    for document in (one, other):
+        ((struct,),) = [message.common_structs for message in document.messages]
+        assert struct.fields[1].tagged_versions is not None
+        assert str(struct.fields[1].tagged_versions.value) == "1+"
+
+
+def test_enums_hold_for_all_files() -> None:
+    report = Report()
+    enums = "Kind uint16 (\n  1: ONE\n)\n"
+    text = "AskRequest => key 1, max version 2\n  Kinds: [enum-Kind]\n"
+    document, _ = link([parse(Source(*one), report) for one in (("1", text), ("enums", enums))], report)
+    (one,) = document.messages[0].fields or ()
+    assert (str(one.type), one.enum and one.enum.value) == ("[]uint16", "Kind")
+
+
+def test_content_tells_files_without_a_suffix() -> None:
+    for text in ("// x\n\nA => data, max version 0\n", "A int8 (\n  1: ONE\n)\n"):
+        assert parse(Source("01_a", text), Report()).notation == "krammar"
+    assert parse(Source("a", '{ "type": "data" }'), Report()).notation == "json"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["One line.", "word " * 60 + "end", "Two\n\nparagraphs", "A list:\n- one\n- two", "  code\n   more", "a\nb",
+     '"quoted"', "\0", "ends in space ", "- item " * 30, "a  b " * 40, "\n", "x" * 300, "é\u2028"],
+)  # fmt: skip
+def test_descriptions_survive_as_comments(text: str) -> None:
+    lines = write_doc(text, 60)
+    assert read_doc(lines) == text
+    assert all("\n" not in line and line == line.rstrip() for line in lines)
+
+
+@pytest.mark.parametrize("struct_doc", ["One zone.", "a\nb", "", "  x", "word " * 40 + "end"])
+@pytest.mark.parametrize("doc", ["", "All zones.", "All zones.\n\nZone: one", '"'])
+def test_descriptions_of_structs_survive_beside_those_of_fields(doc: str, struct_doc: str) -> None:
+    found = split_struct_doc(join_struct_doc(doc, "Zone", struct_doc, 60), "Zone")
+    assert (found[0], found[1] or "") == (doc, struct_doc)

@@ -1,0 +1,111 @@
+"""Mistakes in the indentation notation: each is reported once, where it is, and does not hide the next one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kwirec.diagnostics.diagnostic import Report
+from kwirec.diagnostics.render_text import render_text
+from kwirec.diagnostics.source import Source
+from kwirec.frontend import parse
+from kwirec.ir import resolve
+
+MANY = """\
+// A file with ten mistakes.
+ClockRequest => key 900, max versoin 2, flexible 1+
+\tMillis: int64
+  Zone: [string
+  Zones: [=>]Zone
+    Name: int32(5
+  Drift int32
+  Late: [Later]
+   Odd: int8
+  Wait: int16 // v2
+
+Later => not top level, no encoding, flexible v1+
+  A: int8 // tag 1
+"""
+
+
+def findings(text: str, name: str = "Clock.krm") -> str:
+    report = Report()
+    resolve([parse(Source(name, text), report)], report)
+    return render_text(report.diagnostics)
+
+
+def test_ten_mistakes_are_ten_findings(snapshot: Any) -> None:
+    found = findings(MANY)
+    assert found == snapshot
+    assert found.count("error[") == 10
+
+
+HEAD = "ClockRequest => key 900, max version 2, flexible v1+\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    {
+        "tabs": f"{HEAD}\tA: int8\n\tB: int8\n",
+        "mixed indentation": f"{HEAD}  A: =>\n  \tB: int8\n  C: int8\n",
+        "odd indentation": f"{HEAD}   A: int8\n  B: int8\n",
+        "too deep": f"{HEAD}  A: int8\n    B: int8\n",
+        "empty line within a struct": f"{HEAD}  A: int8\n\n  B: int8\n",
+        "field without struct": "  A: int8\n",
+        "no colon": f"{HEAD}  A int8\n  B: int8\n",
+        "no type": f"{HEAD}  A:\n  B: int8\n",
+        "nothing between name and colon": f"{HEAD}  : int8\n",
+        "open bracket": f"{HEAD}  A: [int8\n",
+        "open bracket of entries": f"{HEAD}  A: [=>Entry\n    B: int8\n",
+        "bracket too many": f"{HEAD}  A: int8]\n",
+        "array as in JSON": f"{HEAD}  A: []int8\n",
+        "name after the bracket": f"{HEAD}  A: [=>]Entry\n    B: int8\n",
+        "null elements": f"{HEAD}  A: [nullable-string]\n",
+        "open parenthesis": f"{HEAD}  A: int8(1\n",
+        "open text": f'{HEAD}  A: string("abc)\n',
+        "text after a type": f"{HEAD}  A: int8 v1+\n",
+        "version alone": f"{HEAD}  A: int8 // v1\n",
+        "versions as in JSON": f"{HEAD}  A: int8 // 1-2\n",
+        "huge version": f"{HEAD}  A: int8 // v1-v99999\n",
+        "misspelt item": f"{HEAD}  A: int8 // ignorabel\n",
+        "a comment after a field": f"{HEAD}  A: int8 // the first letter\n",
+        "nothing after slashes": f"{HEAD}  A: int8 //\n",
+        "two tags": f"{HEAD}  A: int8 // tag 0, tag 1\n",
+        "comma at the end": f"{HEAD}  A: int8 // v1+,\n",
+        "misspelt modifier": "ClockRequest => key 900, max versions 2\n  A: int8\n",
+        "no key": "ClockRequest => max version 2\n  A: int8\n",
+        "no modifiers": "Clock =>\n  A: int8\n",
+        "no arrow": "ClockRequest key 900, max version 2\n  A: int8\n",
+        "two keys": "ClockRequest => key 900, key 901, max version 2\n  A: int8\n",
+        "response without request": f"{HEAD}  A: int8\n\nTimeResponse =>\n  B: int8\n",
+        "used before it is defined": f"{HEAD}  A: [Later]\n\nLater => not top level, no encoding\n  B: int8\n",
+        "unknown struct": f"{HEAD}  A: [Zone]\n",
+        "two structs of one name": f"A => not top level\n  B: int8\n\nA => not top level\n  B: int8\n\n{HEAD}  C: A\n",  # noqa: E501
+        "of nothing": f"A => not top level, of ClockReqest\n  B: int8\n\n{HEAD}  C: int8\n",
+        "open enum": "Kind int8 (\n  1: ONE\n",
+        "value without number": "Kind int8 (\n  ONE\n)\n",
+        "unknown enum": f"{HEAD}  A: enum-Kind\n",
+        "default of another type": f"{HEAD}  A: int8(200)\n",
+        "varint": f"{HEAD}  A: varint[string]\n",
+        "length in a field": f"{HEAD}  A: length-field-minus => B - 4\n",
+    }.items(),
+    ids=lambda case: case[0],
+)
+def test_one_mistake_is_one_finding(text: tuple[str, str], snapshot: Any) -> None:
+    found = findings(text[1])
+    assert found.count("error[") == 1
+    assert found == snapshot
+
+
+@pytest.mark.parametrize(
+    "line", ["A: int8 ", "A:  int8", "A: int8  // v1+", "A: int8 //v1+", "A: int8 // v1+,  tag 0"]
+)
+def test_spaces_that_franz_go_refuses_are_warnings(line: str) -> None:
+    found = findings(f"{HEAD}  {line}\n")
+    assert found.count("warning[K021]") == 1
+    assert "error[" not in found
+
+
+def test_neither_notation(snapshot: Any) -> None:
+    assert findings("<xml/>\n", "clock") == snapshot
