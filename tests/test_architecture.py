@@ -21,7 +21,7 @@ LAYERS = (
     ("ir",),
     ("validation", "lowering"),
     ("guide", "merge", "emitters", "dump", "catalogue", "config", "native", "diff"),
-    ("driver", "terminal", "scaffold"),
+    ("convert", "driver", "terminal", "scaffold"),
     ("cli",),
 )
 """Packages of the compiler from left to right: imports point left, or stay within a column."""

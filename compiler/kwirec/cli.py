@@ -20,6 +20,7 @@ from kwirec.versions import RELEASE
 
 if TYPE_CHECKING:
     from kwirec.diff.config import DiffConfig
+    from kwirec.frontend.notation import Dialect, Notation
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -33,6 +34,14 @@ def main() -> None:
 
 
 _paths = click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+
+
+_notation = click.option(
+    "--notation", type=click.Choice(["json", "krammar"]), help="Notation of files whose suffix does not tell."
+)
+_dialect = click.option(
+    "--dialect", type=click.Choice(["kwire", "franz-go"]), help="Dialect of the notation krammar; default: by suffix."
+)
 
 
 def _format(*choices: str) -> Callable[[F], F]:
@@ -65,12 +74,16 @@ def _reporting(function: F) -> F:
 
 @main.command()
 @_paths
+@_notation
+@_dialect
 @_reporting
-def check(paths: Sequence[Path], form: str, report: Report) -> None:
+def check(
+    paths: Sequence[Path], form: str, report: Report, notation: Notation | None, dialect: Dialect | None
+) -> None:
     """Check definitions: files, folders, jars or zips that contain them."""
     from kwirec.driver import load
 
-    loaded = load(paths, report)
+    loaded = load(paths, report, notation=notation, dialect=dialect)
     _show(report, form)
     if form == "text":
         count = sum(len(document.messages) for document in loaded.documents)
@@ -81,13 +94,21 @@ def check(paths: Sequence[Path], form: str, report: Report) -> None:
 
 @main.command()
 @_paths
+@_notation
 @_reporting
 @click.option("--package", required=True, help="Name of the Python package to generate.")
 @click.option("--out", type=click.Path(path_type=Path), default=Path("generated"), show_default=True)
 @click.option("--check", "only_check", is_flag=True, help="Write nothing; fail if anything would change.")
 @click.option("--quiet", "-q", is_flag=True, help="Hide progress.")
 def generate(
-    paths: Sequence[Path], form: str, report: Report, package: str, out: Path, only_check: bool, quiet: bool
+    paths: Sequence[Path],
+    form: str,
+    report: Report,
+    package: str,
+    out: Path,
+    only_check: bool,
+    quiet: bool,
+    notation: Notation | None,
 ) -> None:
     """Generate a package of typed codecs from definitions.
 
@@ -100,7 +121,7 @@ def generate(
 
     _check_package_name(package)
     with phases(quiet=quiet) as phase:
-        loaded = load(paths, report, phase)
+        loaded = load(paths, report, phase, notation=notation)
         if report.has_errors():
             result = None
         else:
@@ -127,6 +148,7 @@ def generate(
 
 @main.command()
 @_paths
+@_notation
 @_reporting
 @click.option("--out", type=click.Path(path_type=Path), default=Path("site"), show_default=True)
 @click.option("--title", help="Title of the site; default: the name of the first folder, and `protocol`.")
@@ -184,13 +206,13 @@ def guide(
 @_paths
 @_reporting
 @click.option("--stage", type=click.Choice(["syntax", "schema", "layout"]), default="schema", show_default=True)
-def dump(paths: Sequence[Path], form: str, report: Report, stage: str) -> None:
+def dump(paths: Sequence[Path], form: str, report: Report, stage: str, notation: Notation | None) -> None:
     """Print the result of a compiler pass as stable text."""
     from kwirec.driver import load
     from kwirec.dump import dump_layouts, dump_schema, dump_syntax
     from kwirec.lowering import lower
 
-    loaded = load(paths, report)
+    loaded = load(paths, report, notation=notation)
     if stage == "syntax":
         _echo(dump_syntax(loaded.documents), nl=False)
     elif stage == "schema":
@@ -200,6 +222,48 @@ def dump(paths: Sequence[Path], form: str, report: Report, stage: str) -> None:
     if report.has_errors():
         _show(report, form)
         sys.exit(_status(report))
+
+
+@main.command()
+@_paths
+@_notation
+@_reporting
+@click.option("--to", type=click.Choice(["json", "krammar"]), required=True, help="The notation to write.")
+@click.option("--dialect", type=click.Choice(["kwire", "franz-go"]), help="Whose words of krammar; default: kwire.")
+@click.option("--out", type=click.Path(path_type=Path), required=True, help="The folder to write to.")
+@click.option("--check", "only_check", is_flag=True, help="Write nothing; fail if anything would change.")
+def convert(
+    paths: Sequence[Path],
+    form: str,
+    report: Report,
+    notation: Notation | None,
+    to: Notation,
+    dialect: Dialect | None,
+    out: Path,
+    only_check: bool,
+) -> None:
+    """Write definitions in the other notation, or in one form of the same.
+
+    Files keep their folders. Nothing is lost between the notations; what franz-go's dialect cannot say is left out
+    and reported. Error codes and facts about releases stay where they are.
+    """
+    from kwirec.convert import convert as run
+
+    if dialect == "franz-go" and to != "krammar":
+        raise click.UsageError("--dialect is for --to krammar")
+    try:
+        result = run(paths, report, to=to, out=out, dialect=dialect, notation=notation, check=only_check)
+    except OSError as problem:
+        raise click.UsageError(str(problem)) from problem
+    _show(report, form)
+    if result is None:
+        sys.exit(_status(report))
+    verb = "differ" if only_check else "written"
+    _echo(f"{len(result.texts)} files, {len(result.changed)} {verb}", err=True)
+    if only_check and result.changed:
+        for path in result.changed:
+            _echo(f"{(out / path).as_posix()} is out of date: run `kwirec convert`", err=True)
+        sys.exit(FINDINGS)
 
 
 @main.command()
@@ -292,6 +356,7 @@ def _diff_settings(path: Path | None) -> DiffConfig:
     type=click.Choice(["wire", "json", "source", "policy"]),
     help="Kind of changes to look for; default: wire.",
 )
+@_notation
 @_format("text", "markdown", "json", "github", "junit")
 @_config("settings", "tool.kwirec.diff", _diff_settings)
 @click.option(
@@ -301,7 +366,15 @@ def _diff_settings(path: Path | None) -> DiffConfig:
     show_default=True,
     help="The union of releases that `release:` refers to.",
 )
-def diff(old: str, new: str, level: str | None, form: str, settings: DiffConfig, union: Path) -> None:
+def diff(
+    old: str,
+    new: str,
+    level: str | None,
+    form: str,
+    settings: DiffConfig,
+    union: Path,
+    notation: Notation | None,
+) -> None:
     """Report changes from OLD to NEW, and which of them break compatibility.
 
     Each side is a file, folder, jar or zip; `ARCHIVE!FILE`; a git revision, `git:main` (with the path of the other
@@ -314,7 +387,7 @@ def diff(old: str, new: str, level: str | None, form: str, settings: DiffConfig,
 
     report = Report()
     try:
-        before, after = read_sides(old, new, union, report)
+        before, after = read_sides(old, new, union, report, notation)
     except SideError as problem:
         raise click.UsageError(printable(str(problem))) from problem
     if report.has_errors():

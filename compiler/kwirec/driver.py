@@ -22,6 +22,7 @@ from kwirec.emitters.package import emit_package
 from kwirec.emitters.write import OutputNotGeneratedError as OutputNotGeneratedError
 from kwirec.emitters.write import WriteOutcome, write
 from kwirec.frontend import Document, ErrorDecl, parse, parse_errors
+from kwirec.frontend.notation import Dialect, Notation
 from kwirec.ir import Schema, resolve
 from kwirec.lowering import Layouts, lower
 from kwirec.validation import validate
@@ -44,13 +45,23 @@ class Loaded:
     started: float
 
 
-def load(paths: Sequence[Path], report: Report, phase: Phase = quiet) -> Loaded:
-    """Read, parse, resolve and validate the definitions in ``paths``. Findings go to ``report``."""
+def load(
+    paths: Sequence[Path],
+    report: Report,
+    phase: Phase = quiet,
+    *,
+    notation: Notation | None = None,
+    dialect: Dialect | None = None,
+) -> Loaded:
+    """Read, parse, resolve and validate the definitions in ``paths``. Findings go to ``report``.
+
+    ``notation`` is that of files whose suffix does not tell; ``dialect`` that of files in the indentation notation.
+    """
     started = time.perf_counter()
     sources = read_sources(paths, report)
     documents = []
     for number, source in enumerate(sources, 1):
-        documents.append(parse(source, report))
+        documents.append(parse(source, report, notation=notation, dialect=dialect))
         phase("parse", number, len(sources))
     files = [file for path in paths if (file := path / "errors.json").is_file()]
     errors = parse_errors(read_sources(files, report), report)

@@ -25,6 +25,7 @@ from kwirec.diagnostics.reading import read_sources
 from kwirec.diagnostics.source import Source
 from kwirec.diff.releases import UnknownReleaseError, release_schema
 from kwirec.frontend import parse
+from kwirec.frontend.notation import Notation
 from kwirec.ir import Schema, resolve
 from kwirec.validation import validate_before
 
@@ -44,15 +45,22 @@ class Side:
     incomparable: frozenset[str] = frozenset()
 
 
-def read_sides(old: str, new: str, union: Path, report: Report) -> tuple[Side, Side]:
-    """Read both sides of a diff. Errors in definitions go to ``report``. Raises ``SideError``."""
-    whole = cache(lambda: _load(read_sources([union], report), report))
-    sides = tuple(_read(name, other, union, whole, report) for name, other in ((old, new), (new, old)))
+def read_sides(
+    old: str, new: str, union: Path, report: Report, notation: Notation | None = None
+) -> tuple[Side, Side]:
+    """Read both sides of a diff. Errors in definitions go to ``report``. Raises ``SideError``.
+
+    ``notation`` is that of files whose suffix does not tell.
+    """
+    whole = cache(lambda: _load(read_sources([union], report), report, None))
+    sides = tuple(_read(name, other, union, whole, report, notation) for name, other in ((old, new), (new, old)))
     incomparable = sides[0].incomparable | sides[1].incomparable
     return _without(sides[0], incomparable), _without(sides[1], incomparable)
 
 
-def _read(name: str, other: str, union: Path, whole: Callable[[], Schema], report: Report) -> Side:
+def _read(
+    name: str, other: str, union: Path, whole: Callable[[], Schema], report: Report, notation: Notation | None
+) -> Side:
     if name.startswith(RELEASE):
         try:
             return Side(name, *release_schema(whole(), union, name.removeprefix(RELEASE)))
@@ -64,23 +72,23 @@ def _read(name: str, other: str, union: Path, whole: Callable[[], Schema], repor
             if other.startswith((GIT, RELEASE)):
                 raise SideError(f"`{name}` needs a path: `{name}:PATH`")
             path = other
-        return Side(name, _load(_at_revision(revision, path, report), report))
+        return Side(name, _load(_at_revision(revision, path, report), report, notation))
     archive, bang, member = name.partition(MEMBER)
     sources = read_sources([Path(archive)], report)
     if bang:
         sources = [source for source in sources if source.name == f"{Path(archive).as_posix()}{MEMBER}{member}"]
         if not sources and not report.has_errors():
             raise SideError(f"`{archive}` does not contain `{member}`")
-    return Side(name, _load(sources, report))
+    return Side(name, _load(sources, report, notation))
 
 
-def _load(sources: Iterable[Source], report: Report) -> Schema:
+def _load(sources: Iterable[Source], report: Report, notation: Notation | None) -> Schema:
     """The schema; errors that prevent compilation go to ``report``.
 
     Errors about pairs of messages (K7xx) are ignored, so that single files can be compared.
     """
     findings = Report()
-    schema = resolve([parse(source, findings) for source in sources], findings)
+    schema = resolve([parse(source, findings, notation=notation) for source in sources], findings)
     if not findings.has_errors():
         validate_before("K7", schema, findings)
     for diagnostic in findings.diagnostics:

@@ -154,8 +154,8 @@ class _FieldWriter:
         if versions.covers(self.effective):
             return ""
         base = self._decl.type
-        if versions.is_open and (base.array_depth or base.name == "string"):
-            return written
+        if versions.high >= self.effective.high and (base.array_depth or base.name == "string"):
+            return f"-v{versions.low}+"
         self._losses.keeps("versions in which a field can be null", self._decl.nullable_versions.span)
         return ""
 

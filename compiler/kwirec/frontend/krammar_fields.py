@@ -90,12 +90,17 @@ def _field(written: WrittenField, scope: Scope, context: Context) -> FieldDecl |
         tagged_versions=tagged,
         nullable_versions=_nullable(type_, effective),
         default=_default(type_, effective),
-        enum=Spanned(name.removeprefix(ENUM), type_.name_span) if name.startswith(ENUM) else None,
+        enum=_enum(type_),
         about=Spanned(about, comment_span) if about else None,
         struct_about=Spanned(struct_about, comment_span) if struct_about else None,
         fields=inner,
         **_attributes(items),
     )
+
+
+def _enum(type_: WrittenType) -> Spanned[str] | None:
+    span = type_.name_span
+    return Spanned(type_.name[len(ENUM) :], span.within(len(ENUM), span.end)) if type_.name.startswith(ENUM) else None
 
 
 def _attributes(items: Items) -> Any:

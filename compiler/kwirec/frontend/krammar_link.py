@@ -135,7 +135,7 @@ class _Linker:
             )
 
     def _typed(self, fields: Iterable[FieldDecl]) -> tuple[FieldDecl, ...]:
-        """The fields, those with an enum with its integer type."""
+        """The fields, those with an enum with its integer type; an enum that does not exist is found later."""
         return tuple(
             replace(
                 one,
@@ -147,7 +147,7 @@ class _Linker:
 
     def _integer(self, written: TypeExpr) -> TypeExpr:
         enum = self._enums.get(written.name.removeprefix(ENUM))
-        return written if enum is None else replace(written, name=enum.value_type.value)
+        return replace(written, name="int8" if enum is None else enum.value_type.value)
 
     def report_unused(self) -> None:
         """Report the structs that no message uses: they are no part of the protocol."""

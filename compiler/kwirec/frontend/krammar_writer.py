@@ -45,7 +45,8 @@ class _Writer:
                 yield self._enum(enum)
         for message in messages:
             owned = not self._franz_go and _needs_owner(message, messages)
-            for struct in message.common_structs:
+            structs = _defined_before_use(message.common_structs) if self._franz_go else message.common_structs
+            for struct in structs:
                 yield self._struct(struct, message, owned)
         previous: MessageDecl | None = None
         for message in messages:
@@ -192,6 +193,25 @@ def _needs_owner(message: MessageDecl, messages: Sequence[MessageDecl]) -> bool:
     mentioned = {one.type.name for other in others for one in _all_fields(other)}
     mentioned |= {struct.name.value for other in others for struct in other.common_structs}
     return bool(own - used or own & mentioned)
+
+
+def _defined_before_use(structs: Sequence[StructDecl]) -> list[StructDecl]:
+    """The structs in an order in which none uses a later one, as long as none contains itself."""
+    by_name = {struct.name.value: struct for struct in structs}
+    found: dict[str, StructDecl] = {}
+    pending = [(struct, False) for struct in reversed(structs)]
+    entered: set[str] = set()
+    while pending:
+        struct, is_done = pending.pop()
+        name = struct.name.value
+        if is_done:
+            found[name] = struct
+        elif name not in entered:
+            entered.add(name)
+            pending.append((struct, True))
+            uses = [by_name[one.type.name] for one in walk_field_decls(struct.fields) if one.type.name in by_name]
+            pending += [(one, False) for one in reversed(uses)]
+    return list(found.values())
 
 
 def _all_fields(message: MessageDecl) -> Iterator[FieldDecl]:

@@ -28,9 +28,13 @@ _KRAMMAR = re.compile(r"[A-Za-z_][A-Za-z0-9_]* +(?:=>|[a-z0-9]+(?: +camelcase)? 
 def parse(
     source: Source, report: Report, *, notation: Notation | None = None, dialect: Dialect | None = None
 ) -> Document:
-    """The syntax tree of a source. Files without a suffix are in the dialect of franz-go, if nothing else is said."""
+    """The syntax tree of a source.
+
+    ``notation`` is that of files whose suffix does not tell. Files without a suffix are in the dialect of franz-go,
+    unless ``dialect`` says otherwise.
+    """
     suffix = PurePosixPath(source.name).suffix
-    notation = notation or SUFFIXES.get(suffix) or _by_content(source, report)
+    notation = SUFFIXES.get(suffix) or notation or _by_content(source, report)
     if notation == "krammar":
         return parse_krammar(source, report, franz_go=dialect == "franz-go" if dialect else not suffix)
     return parse_json(source, report) if notation == "json" else Document(source=source)

@@ -170,6 +170,11 @@ class Document:
     structs: tuple[NamedStruct, ...] = ()
     notation: str = "json"
 
+    @property
+    def definitions(self) -> tuple[MessageDecl | EnumDecl, ...]:
+        """Everything that JSON has a file for."""
+        return (*self.messages, *self.enums)
+
 
 Node = MessageDecl | StructDecl | FieldDecl | EnumDecl | EnumValueDecl
 """What a definition consists of: everything that has a name and attributes."""

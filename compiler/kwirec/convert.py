@@ -1,0 +1,160 @@
+"""Definitions of either notation → files in the other: ``kwirec convert``.
+
+JSON has a file for each message or enum, the indentation notation one for a request with its response. In the dialect
+of franz-go, files are numbered by api key, and enums and records have a file each, as its generator wants it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
+
+from kwirec.diagnostics.diagnostic import Report
+from kwirec.diagnostics.reading import read_sources
+from kwirec.files import locked, read_regular, replace_files
+from kwirec.frontend import Document, link, parse
+from kwirec.frontend.json_writer import json_definition
+from kwirec.frontend.krammar_writer import krammar_text
+from kwirec.frontend.notation import Dialect, Notation
+from kwirec.frontend.syntax import EnumDecl, FieldDecl, MessageDecl, Spanned
+from kwirec.ir import resolve
+from kwirec.naming import snake_case
+
+Definition = MessageDecl | EnumDecl
+
+
+@dataclass(frozen=True)
+class Converted:
+    """The files of a conversion by path, and which of them are not yet in the folder as they should be."""
+
+    texts: Mapping[str, str]
+    changed: tuple[str, ...]
+
+
+def convert(
+    paths: Sequence[Path],
+    report: Report,
+    *,
+    to: Notation,
+    out: Path,
+    dialect: Dialect | None = None,
+    notation: Notation | None = None,
+    check: bool = False,
+) -> Converted | None:
+    """Write the definitions in ``paths`` to ``out``; with ``check`` only say what would change.
+
+    ``None`` if the definitions have errors, which ``report`` has, as it has all that the notation cannot say. Raises
+    ``OSError``.
+    """
+    placed: list[tuple[PurePosixPath, Document]] = []
+    for path in paths:
+        sources = read_sources([path], report)
+        documents = [parse(source, report, notation=notation) for source in sources]
+        placed += [(_folder(path, document.source.name), document) for document in documents]
+    resolve((document for _, document in placed), report)
+    if report.has_errors():
+        return None
+    linked = link((document for _, document in placed), Report())
+    definitions: list[tuple[PurePosixPath, Definition]] = [
+        (folder, definition)
+        for (folder, _), document in zip(placed, linked, strict=True)
+        for definition in document.definitions
+    ]
+    texts = json_files(definitions) if to == "json" else krammar_files(definitions, report, dialect=dialect)
+    changed = tuple(path for path, text in texts.items() if not _holds(out / path, text))
+    if changed and not check:
+        with locked(out):
+            replace_files(out, {path: texts[path] for path in changed})
+    return Converted(texts, changed)
+
+
+def json_files(definitions: Iterable[tuple[PurePosixPath, Definition]]) -> dict[str, str]:
+    """A file for each definition, in the folder that it came from."""
+    return {f"{folder / one.name.value}.json": json_definition(one) for folder, one in definitions}
+
+
+def krammar_files(
+    definitions: Sequence[tuple[PurePosixPath, Definition]], report: Report, *, dialect: Dialect | None = None
+) -> dict[str, str]:
+    """A file for each request with its response, and for each other definition."""
+    franz_go = dialect == "franz-go"
+    if franz_go:
+        definitions = _with_own_names(definitions)
+    groups: dict[str, list[Definition]] = {}
+    for folder, one in definitions:
+        name = _franz_go_file(one) if franz_go else f"{folder / _pair_name(one)}.krm"
+        groups.setdefault(name, []).append(one)
+    texts = {name: krammar_text(_in_order(group), report, franz_go=franz_go) for name, group in groups.items()}
+    return {name: text for name, text in texts.items() if text.strip()}
+
+
+def _in_order(group: Iterable[Definition]) -> list[Definition]:
+    """Requests before their responses."""
+    return sorted(group, key=lambda one: (_pair_name(one), one.type.value == "response"))
+
+
+def _pair_name(definition: Definition) -> str:
+    """``Fetch`` for both ``FetchRequest`` and ``FetchResponse``."""
+    name, kind = definition.name.value, definition.type.value
+    return name.removesuffix(kind.capitalize()) if kind in ("request", "response") else name
+
+
+def _franz_go_file(definition: Definition) -> str:
+    if isinstance(definition, EnumDecl):
+        return "enums"
+    if definition.api_key is None or definition.type.value not in ("request", "response"):
+        return "misc"
+    return f"{definition.api_key.value:02}_{snake_case(_pair_name(definition))}"
+
+
+def _with_own_names(
+    definitions: Iterable[tuple[PurePosixPath, Definition]],
+) -> list[tuple[PurePosixPath, Definition]]:
+    """The definitions, a common struct with the name of its message before its own if others have the same: to
+    franz-go, names hold for all files."""
+    definitions = list(definitions)
+    messages = [one for _, one in definitions if isinstance(one, MessageDecl)]
+    names = Counter(struct.name.value for message in messages for struct in message.common_structs)
+    several = {name for name, count in names.items() if count > 1}
+    return [
+        (folder, _renamed(one, several) if isinstance(one, MessageDecl) and one.common_structs else one)
+        for folder, one in definitions
+    ]
+
+
+def _renamed(message: MessageDecl, names: Iterable[str]) -> MessageDecl:
+    own = {struct.name.value for struct in message.common_structs}.intersection(names)
+    new = {name: message.name.value + name for name in own}
+
+    def fields(before: Iterable[FieldDecl]) -> tuple[FieldDecl, ...]:
+        return tuple(
+            replace(
+                one,
+                type=replace(one.type, name=new.get(one.type.name, one.type.name)),
+                fields=None if one.fields is None else fields(one.fields),
+            )
+            for one in before
+        )
+
+    structs = tuple(
+        replace(
+            struct,
+            name=Spanned(new.get(struct.name.value, struct.name.value), struct.name.span),
+            fields=fields(struct.fields),
+        )
+        for struct in message.common_structs
+    )
+    return replace(message, fields=fields(message.fields or ()), common_structs=structs)
+
+
+def _folder(path: Path, source: str) -> PurePosixPath:
+    """The folder of a source below the path that was given; what is in archives and bundles has none."""
+    if not path.is_dir() or "!" in source:
+        return PurePosixPath()
+    return PurePosixPath(source).relative_to(PurePosixPath(path.as_posix())).parent
+
+
+def _holds(path: Path, text: str) -> bool:
+    return path.exists() and read_regular(path) == text.encode()

@@ -1,0 +1,169 @@
+"""Definitions through both notations and back: nothing is lost between them."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import pytest
+from hypothesis import given
+
+from kwirec.convert import convert, json_files, krammar_files
+from kwirec.diagnostics.diagnostic import Report
+from kwirec.diagnostics.reading import read_sources
+from kwirec.diagnostics.source import Source
+from kwirec.diff.layouts import compare_layouts
+from kwirec.frontend import Document, link, parse
+from kwirec.frontend.notation import Dialect
+from kwirec.frontend.syntax import EnumDecl, MessageDecl
+from kwirec.ir import Schema, resolve
+from kwirec.lowering import lower
+from tests.frontend.test_krammar import SAMPLE
+from tests.kafka_releases import distinct, texts
+from tests.properties.test_any_schema import definitions
+
+ROOT = Path(__file__).parents[2]
+UNION = ROOT / "message_defs" / "kafka"
+HERE = PurePosixPath()
+
+
+def parsed(files: dict[str, str]) -> tuple[Document, ...]:
+    """The documents of files without any finding, linked."""
+    report = Report()
+    documents = link([parse(Source(name, text), report) for name, text in files.items()], report)
+    assert [one.message for one in report.diagnostics] == []
+    return documents
+
+
+def all_of(documents: tuple[Document, ...]) -> list[tuple[PurePosixPath, MessageDecl | EnumDecl]]:
+    return [(HERE, one) for document in documents for one in document.definitions]
+
+
+def there(documents: tuple[Document, ...], dialect: Dialect | None = None) -> dict[str, str]:
+    report = Report()
+    files = krammar_files(all_of(documents), report, dialect=dialect)
+    assert dialect or report.diagnostics == []
+    return files
+
+
+def there_and_back(files: dict[str, str]) -> dict[str, str]:
+    """JSON files → krammar → JSON."""
+    return json_files(all_of(parsed(there(parsed(files)))))
+
+
+@cache
+def union() -> dict[str, str]:
+    sources = read_sources([UNION], Report())
+    return {PurePosixPath(source.name).name: source.text for source in sources}
+
+
+def test_the_union_survives_byte_for_byte() -> None:
+    assert there_and_back(union()) == union()
+
+
+def test_json_definitions_are_laid_out_in_one_way() -> None:
+    assert json_files(all_of(parsed(union()))) == union()
+
+
+def normal(value: Any) -> Any:
+    """A JSON definition without what says nothing, and with one spelling of what can be written in several ways."""
+    if isinstance(value, list):
+        return [normal(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    found = {key: normal(item) for key, item in value.items() if item is not None}
+    for key, item in list(found.items()):
+        text = str(item).strip()
+        flag = key in ("ignorable", "mapKey", "zeroCopy", "latestVersionUnstable")
+        if (flag and text.lower() != "true") or (item in ([], "", {}) and key not in ("fields", "default")):
+            del found[key]
+        elif flag:
+            found[key] = True
+        elif key == "default":
+            found[key] = text.lower() if isinstance(item, bool) else str(item)
+        elif key.lower().endswith("versions") and not isinstance(item, dict):
+            low, dash, high = text.partition("-")
+            found[key] = low if dash and low == high else text
+            if text == "none" and key not in ("validVersions", "versions", "flexibleVersions"):
+                del found[key]
+        elif key in ("tag", "apiKey"):
+            found[key] = int(item)
+        elif key == "type" and isinstance(item, str):
+            found[key] = item.replace(" ", "")
+    if "taggedVersions" in found and found.get("versions") == found["taggedVersions"]:
+        del found["versions"]
+    if "validVersions" in found:
+        found.setdefault("flexibleVersions", "none")
+        found.setdefault("fields", [])
+    return found
+
+
+@pytest.mark.releases
+@pytest.mark.parametrize("release", distinct())
+def test_releases_survive_in_a_normal_form(release: str) -> None:
+    lines = texts()[release].splitlines()
+    schemas = [json.loads(line) for line in lines if line]
+    schemas = [one.get("schema", one) for one in schemas]
+    files = {f"{one['name']}.json": json.dumps(one) for one in schemas}
+    back = there_and_back(files)
+    for name, text in files.items():
+        expected, found = normal(json.loads(text)), normal(json.loads(back[name]))
+        assert found == expected, name
+
+
+@given(definitions())
+def test_drawn_definitions_survive(definition: dict[str, Any]) -> None:
+    (back,) = there_and_back({"Drawn.json": json.dumps(definition)}).values()
+    assert normal(json.loads(back)) == normal(definition)
+
+
+def test_the_sample_of_every_word_survives() -> None:
+    documents = parsed({"Clock.krm": SAMPLE.read_text()})
+    again = parsed(there(documents))
+    assert json_files(all_of(again)) == json_files(all_of(documents))
+    assert there(again) == there(documents)
+
+
+def schema(files: dict[str, str]) -> Schema:
+    return resolve([parse(Source(name, text), Report()) for name, text in files.items()], Report())
+
+
+def test_the_dialect_of_franz_go_keeps_what_it_can_say() -> None:
+    report = Report()
+    files = krammar_files(all_of(parsed(union())), report, dialect="franz-go")
+    assert {one.code.number for one in report.diagnostics} == {"K027"}
+    plain = Report()
+    rewritten = resolve([parse(Source(name, text), plain) for name, text in files.items()], plain)
+    assert not plain.diagnostics
+    both = compare_layouts(schema(union()), rewritten)
+    assert len(both.equal) > 700
+    assert len(both.parting) < 25
+
+
+def test_requests_and_responses_share_a_file_and_folders_stay(tmp_path: Path) -> None:
+    report = Report()
+    result = convert([ROOT / "tests/data/clockwork"], report, to="krammar", out=tmp_path)
+    assert result is not None
+    assert not report.has_errors()
+    assert "Clock.krm" in result.changed
+    assert {path.name for path in tmp_path.iterdir()} == set(result.texts)
+    again = convert([tmp_path], report, to="krammar", out=tmp_path, check=True)
+    assert again is not None
+    assert again.changed == ()
+
+
+def test_nothing_is_written_for_definitions_with_errors(tmp_path: Path) -> None:
+    (tmp_path / "A.krm").write_text("ARequest => key 1, max version 1\n  A: [int8\n")
+    report = Report()
+    assert convert([tmp_path], report, to="json", out=tmp_path / "out") is None
+    assert report.has_errors()
+    assert not (tmp_path / "out").exists()
+
+
+def test_layouts_of_both_notations_are_the_same() -> None:
+    mine, other = schema(union()), schema(there(parsed(union())))
+    assert {name: set(one.values()) for name, one in lower(mine).by_message.items()} == {
+        name: set(one.values()) for name, one in lower(other).by_message.items()
+    }
