@@ -148,7 +148,6 @@ def generate(
 
 @main.command()
 @_paths
-@_notation
 @_reporting
 @click.option("--out", type=click.Path(path_type=Path), default=Path("site"), show_default=True)
 @click.option("--title", help="Title of the site; default: the name of the first folder, and `protocol`.")
@@ -204,6 +203,7 @@ def guide(
 
 @main.command()
 @_paths
+@_notation
 @_reporting
 @click.option("--stage", type=click.Choice(["syntax", "schema", "layout"]), default="schema", show_default=True)
 def dump(paths: Sequence[Path], form: str, report: Report, stage: str, notation: Notation | None) -> None:

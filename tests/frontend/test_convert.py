@@ -167,3 +167,11 @@ def test_layouts_of_both_notations_are_the_same() -> None:
     assert {name: set(one.values()) for name, one in lower(mine).by_message.items()} == {
         name: set(one.values()) for name, one in lower(other).by_message.items()
     }
+
+
+def test_the_example_of_the_page_is_the_same_in_both_notations() -> None:
+    page = (ROOT / "docs" / "definitions.md").read_text()
+    written = page.split("```jsonc\n")[1].split("```")[0]
+    other = page.split("```text\n")[1].split("```")[0]
+    assert there(parsed({"OrderRequest.json": written})) == {"Order.krm": other}
+    assert json_files(all_of(parsed({"Order.krm": other}))) == {"OrderRequest.json": written}
