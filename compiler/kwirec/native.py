@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 RUNTIME: tuple[str, ...] = (
-    *("policy", "wire", "message", "headers", "records/loops"),
+    *("policy", "wire", "message", "headers", "records/loops", "records/views"),
     *("columns/messages", "columns/records", "columns/rows"),
 )
 """The modules of ``kwire`` that are compiled: what emitted codecs call on their fast path, the messages that are

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 i16 = int
 i32 = int
 i64 = int
+u8 = int
 
 
 def mypyc_attr(*attributes: str, **values: object) -> Callable[[type], type]:

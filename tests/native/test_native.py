@@ -68,10 +68,12 @@ data = encode_batch([*records, Record(timestamp=2**62), Record(timestamp=-(2**63
 (batch,) = read_batches(data)
 print(batch, batch.crc, [(one.offset, one.timestamp, len(one.value or b""), one.headers) for one in batch])
 assert batch.records()[:4] == records and batch.encode() == data
+assert [view.record() for view in batch.views()] == batch.records()
 for at in range(61, 80):
     for byte in (0, 1, 2, 127, 128, 255):
         (batch,) = read_batches(data[:at] + bytes([byte]) + data[at + 1 :], verify=False)
         print(said(lambda: [one.offset for one in batch.records()]))
+        print(said(lambda: [(one.offset, one.key, one.headers) for one in batch.views()]))
 """
 
 

@@ -7,6 +7,7 @@ message holds a whole message set and is a batch of its messages [KAFKA-WIRE 44]
 from __future__ import annotations
 
 import zlib
+from itertools import chain
 
 from kwire.policy import STRICT, Policy
 from kwire.records import interpreter, message_sets
@@ -24,6 +25,7 @@ from kwire.records.layout import (
     TRANSACTIONAL,
 )
 from kwire.records.loops import HUGE, Record, read_records
+from kwire.records.views import RecordViews, view_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from typing import Any, Literal
 
     from kwire.compression import Codec
+    from kwire.records.views import RecordView
 
     TimestampType = Literal["none", "create", "append"]
 
@@ -191,15 +194,37 @@ class Batch:
 
     def __iter__(self) -> Iterator[Record]:
         """The records one by one, up to the first invalid one, which raises."""
+        return chain.from_iterable(self._chunks())
+
+    def views(self) -> Iterator[RecordView]:
+        """The same records as views, which copy a key, a value and headers only when these are asked for: faster
+        where few of them are."""
         if self.magic < 2:
-            yield from message_sets.read(self, self._verify)[0]
+            return map(view_of, self)
+        data = self.payload()
+
+        def slowly(number: int, pos: int) -> tuple[Record, int]:
+            (record,), end = interpreter.read_records(self, data, pos, number, 1)
+            return record, end
+
+        def finish(pos: int) -> None:
+            if pos != len(data) or self.count < 0:
+                interpreter.refuse_rest(self, data, pos)
+
+        append_time = self.max_timestamp if self.attributes & APPEND_TIME else None
+        bases = (self.base_offset, self.base_timestamp) if self._has_small_bases() else None
+        return RecordViews(data, self.count, bases, append_time, slowly, finish)
+
+    def _chunks(self) -> Iterator[list[Record]]:
+        if self.magic < 2:
+            yield message_sets.read(self, self._verify)[0]
             return
         data, done, pos = self.payload(), 0, 0
         while self.count - done > CHUNK:
             records, pos = self._read(data, pos, done, CHUNK)
             done += CHUNK
-            yield from records
-        yield from self._read_rest(data, pos, done)
+            yield records
+        yield self._read_rest(data, pos, done)
 
     def records(self) -> list[Record]:
         """All records; one invalid record raises, as do more than fit into memory: :class:`RecordsLimitError`."""
@@ -258,11 +283,10 @@ class Batch:
     def _read(
         self, data: bytes, pos: int, done: int, wanted: int, *, stored: bool = False
     ) -> tuple[list[Record], int]:
-        base_offset, base_timestamp = self.base_offset, self.base_timestamp
         records: list[Record] | None = None
-        if -HUGE < base_timestamp < HUGE and -HUGE < base_offset < HUGE:  # else they may overflow
+        if self._has_small_bases():
             try:
-                records, pos = read_records(data, pos, wanted, base_offset, base_timestamp)
+                records, pos = read_records(data, pos, wanted, self.base_offset, self.base_timestamp)
             except (IndexError, ValueError):
                 records = None  # the failed loop holds records until the end of this block
         if records is None:
@@ -271,6 +295,10 @@ class Batch:
             for record in records:
                 record.timestamp = self.max_timestamp
         return records, pos
+
+    def _has_small_bases(self) -> bool:
+        """Whether offsets and timestamps cannot overflow."""
+        return -HUGE < self.base_timestamp < HUGE and -HUGE < self.base_offset < HUGE
 
     def __repr__(self) -> str:
         names = ("position", "size", "magic", "last_offset", "timestamp_type", "transactional", "control")

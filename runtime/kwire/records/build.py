@@ -6,7 +6,7 @@ import zlib
 from struct import Struct, error
 
 from kwire.errors import EncodeError
-from kwire.records import message_sets
+from kwire.records import joined, loops, message_sets
 from kwire.records.batch import Batch
 from kwire.records.interpreter import int64
 from kwire.records.layout import (
@@ -19,7 +19,7 @@ from kwire.records.layout import (
     TRANSACTIONAL,
     ZSTD,
 )
-from kwire.records.loops import HUGE, Record, varint, write_headers, write_records
+from kwire.records.loops import HUGE, Record, varint, write_headers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,6 +39,8 @@ KEPT = (
     *("transactional", "control", "leader_epoch"),
 )
 """The settings of magic 2 that a batch has as attributes, and keeps when it is encoded again."""
+
+write_records = joined.write_records if loops.__file__.endswith(".py") else loops.write_records
 
 
 def encode_batch(

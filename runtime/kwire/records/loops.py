@@ -7,24 +7,26 @@ Anything unusual raises (``IndexError``, ``ValueError``, ``TypeError``), and the
 
 from __future__ import annotations
 
-from kwire.native import i64, install_constructors, mypyc_attr
+from librt.strings import BytesWriter
+
+from kwire.native import i64, install_constructors, mypyc_attr, u8
 from kwire.secrets import METADATA_STARTS, concealed
 from kwire.wire import give_up
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import ClassVar
+    from typing import ClassVar, Final
 
 Headers = tuple[tuple[str, bytes | None], ...]
 """Pairs of key and value. A key that is not UTF-8 keeps its bytes as surrogate escapes and is written unchanged."""
 
-HUGE = 1 << 62
-"""Offsets and timestamps beyond this are left to the slow path, which overflows like Java's ``long``."""
+HUGE: Final = (1 << 62) - 1
+"""Offsets and timestamps from here on are left to the slow path, which overflows like Java's ``long``."""
 
-LEAST_RECORD = 7
+LEAST_RECORD: Final = 7
 """The smallest possible size of a record, in bytes."""
 
-MAX_OBJECTS = 500_000
+MAX_OBJECTS: Final = 500_000
 """The most records and headers that are read at once, which bounds the memory for a compressed batch of tiny ones. A
 batch of a broker's default size, a mebibyte, has room for 150,000 records."""
 
@@ -145,7 +147,9 @@ def read_records(
                     offset = offset & 127 | (byte & 127) << 7 | third << 14
                 else:
                     offset, pos = read_long_varint(data, pos - 3, 28)
-        if offset & 1 or offset > 0xFFFFFFFF:
+                    if offset > 0xFFFFFFFF:
+                        give_up()
+        if offset & 1:
             give_up()
 
         key: bytes | None = None
@@ -263,27 +267,18 @@ def varint(value: i64) -> bytes:
     return bytes(out)
 
 
-VARINTS: list[bytes] = [varint(value) for value in range(2048)]
-"""Common lengths and deltas, encoded."""
-
-
 def write_records(records: list[Record], base_offset: i64, base_timestamp: i64) -> tuple[bytes, i64, i64]:
     """The encoded records, the offset of the last one and the largest timestamp.
 
-    Without records the latter are ``base_offset`` - 1 and -1.
+    Without records the latter are ``base_offset`` - 1 and -1. Interpreted, ``kwire.records.joined`` is faster.
     """
-    varints = VARINTS
-    known: i64 = len(varints)
-    parts: list[bytes] = []
+    out = BytesWriter()
     offset: i64 = base_offset - 1
     newest: i64 = -1
     for record in records:
         timestamp: i64 = record.timestamp
         if timestamp > newest:
             newest = timestamp
-        delta: i64 = timestamp - base_timestamp
-        time = varints[delta] if 0 <= delta < known else varint(delta)
-
         given: i64 = record.offset
         if given == -1:
             offset += 1
@@ -291,42 +286,93 @@ def write_records(records: list[Record], base_offset: i64, base_timestamp: i64) 
             offset = given
         else:
             give_up()
-        delta = offset - base_offset
-        if delta > 0x7FFFFFFF:
-            give_up()
-        place = varints[delta] if delta < known else varint(delta)
+        write_record(out, timestamp - base_timestamp, offset - base_offset, record.key, record.value, record.headers)
+    return out.getvalue(), offset, newest
 
-        key, value, headers = record.key, record.value, record.headers
-        size: i64
-        key_size = value_size = b"\x01"
-        if key is None:
-            key = b""
-        else:
-            size = len(key)
-            key_size = varints[size] if size < known else varint(size)
-        if value is None:
-            value = b""
-        else:
-            size = len(value)
-            value_size = varints[size] if size < known else varint(size)
-        tail = write_headers(headers) if headers else b"\x00"
-        size = 1 + len(time) + len(place) + len(key_size) + len(key) + len(value_size) + len(value) + len(tail)
-        total = varints[size] if size < known else varint(size)
-        parts += (total, b"\x00", time, place, key_size, key, value_size, value, tail)
-    return b"".join(parts), offset, newest
+
+def write_record(
+    out: BytesWriter, time: i64, place: i64, key: bytes | None, value: bytes | None, headers: Headers
+) -> None:
+    """One record. ``time`` and ``place`` are how far its timestamp and its offset are from those of the batch."""
+    if time < -HUGE or time > HUGE or place > 0x7FFFFFFF:
+        give_up()
+    time = time << 1 if time >= 0 else (-time << 1) - 1
+    place <<= 1
+    size: i64 = 6
+    key_size: i64 = 1
+    if key is not None:
+        key_size = len(key)
+        size += key_size
+        key_size <<= 1
+    value_size: i64 = 1
+    if value is not None:
+        value_size = len(value)
+        size += value_size
+        value_size <<= 1
+    if time > 127:
+        size += longer(time)
+    if place > 127:
+        size += longer(place)
+    if key_size > 127:
+        size += longer(key_size)
+    if value_size > 127:
+        size += longer(value_size)
+    tail: bytes | None = None
+    if len(headers) > 0:
+        tail = write_headers(headers)
+        size += len(tail) - 1
+
+    write_coded(out, size << 1)
+    out.append(0)
+    write_coded(out, time)
+    write_coded(out, place)
+    if key is None:
+        out.append(1)
+    else:
+        write_coded(out, key_size)
+        out.write(key)
+    if value is None:
+        out.append(1)
+    else:
+        write_coded(out, value_size)
+        out.write(value)
+    if tail is None:
+        out.append(0)
+    else:
+        out.write(tail)
+
+
+def longer(coded: i64) -> i64:
+    """How many bytes more than one a number takes that is zigzag coded already."""
+    size: i64 = 0
+    while coded > 127:
+        coded >>= 7
+        size += 1
+    return size
+
+
+def write_coded(out: BytesWriter, coded: i64) -> None:
+    """A number that is zigzag coded already."""
+    while coded > 127:
+        out.append(u8(coded & 127 | 128))
+        coded >>= 7
+    out.append(u8(coded))
 
 
 def write_headers(headers: Headers) -> bytes:
     """The encoded headers of a record, including their number."""
-    parts: list[bytes] = [varint(len(headers))]
+    out = BytesWriter()
+    write_coded(out, len(headers) << 1)
     for name, value in headers:
         key = name.encode("utf-8", "surrogateescape")
-        parts += (varint(len(key)), key)
+        write_coded(out, len(key) << 1)
+        out.write(key)
         if value is None:
-            parts.append(b"\x01")
+            out.append(1)
         else:
-            parts += (varint(len(value)), value)
-    return b"".join(parts)
+            write_coded(out, len(value) << 1)
+            out.write(value)
+    return out.getvalue()
 
 
 install_constructors(globals())

@@ -75,6 +75,29 @@ def test_records_and_header_of_a_batch() -> None:
     assert batch.encode() == data
 
 
+def test_views_copy_what_is_asked_for() -> None:
+    rows = [
+        Record(b"k" * 200, None, (("h", None), ("i", b"x" * 90)), 5, 7),
+        Record(None, b"", (), 4, 9),
+        Record(None),
+    ]
+    batch = only(encode_batch(rows, codec=1))
+    views = list(batch.views())
+    assert [view.offset for view in views] == [7, 9, 10]
+    assert [view.timestamp for view in views] == [5, 4, -1]
+    assert [(view.key, view.value) for view in views] == [(b"k" * 200, None), (None, b""), (None, None)]
+    assert [view.headers for view in views] == [row.headers for row in rows]
+    assert repr(views[1]) == "<view of Record(key=None, value=b'', timestamp=4, offset=9)>"
+
+
+def test_views_of_unusual_records() -> None:
+    """A null of length -2, and the broker's time for all: read like records."""
+    payload = PLAIN + raw("0c | 00 | 09 | 04 | 03 | 00 | 00")
+    batch = only(by_hand(payload, 3, attributes=8, max_timestamp=77))
+    assert [view.record() for view in batch.views()] == batch.records()
+    assert [view.timestamp for view in batch.views()] == [77, 77, 77]
+
+
 def test_what_is_not_given_comes_from_the_records() -> None:
     records = [Record(b"a", timestamp=50, offset=8), Record(b"b", timestamp=70, offset=11), Record(timestamp=60)]
     batch = only(encode_batch(records))
