@@ -1,14 +1,13 @@
-"""What is no bytes of its own: which header belongs to which version, error codes, record types, codecs, enums."""
+"""What is no bytes of its own: which header belongs to which version, error codes, API keys, record types, enums."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kwire.compression import Codec
 from kwire.logs.internal import FRAMED
 from kwire.message import Message
-from kwire.records.control import TYPES
 from kwire_kafka import PROTOCOL
+from kwire_kafka.api_keys import ApiKey
 from kwire_kafka.errors import ErrorCode
 from kwire_kafka.releases import RELEASES
 from kwirec.diagnostics.diagnostic import Report
@@ -35,13 +34,6 @@ RECORD_TYPES = {
     "remote_storage": ((3, 0), "storage", "MetadataRecordType"),
 }
 """The class with the record types of each log: the first line of releases that has it, its module and name."""
-JAVA = {"voters": "KRAFT_VOTERS"}
-"""The control records that Java calls otherwise."""
-PREVIEW_UNTIL = (2, 8)
-PREVIEW = {2: "QUORUM_REASSIGNMENT", 3: "LEADER_CHANGE"}
-"""What control records were in the preview of KRaft; logs of such clusters could not be taken along to 3.0."""
-UNKNOWN = -1
-"""The number of a constant that stands for all others."""
 
 
 def check(jvm: Jvm, tally: Tally) -> None:
@@ -49,22 +41,20 @@ def check(jvm: Jvm, tally: Tally) -> None:
     line = release_key(jvm.release)[:2]
     _headers_and_errors(jvm, tally)
     _enums(jvm, tally)
-    controls = {number: JAVA.get(name, name.upper()) for number, (name, _) in enumerate(TYPES)}
-    previews = PREVIEW if line <= PREVIEW_UNTIL else {}
-    _numbers(jvm.numbers("clients", "ControlRecordType"), controls | previews, "control record types", tally)
-    codecs = {codec.value: codec.name for codec in Codec}
-    _numbers(jvm.numbers("clients", "CompressionType"), codecs, "codecs", tally)
+    theirs = {key: _present(one, "Request") for key, one in jvm.numbers("clients", "ApiKeys").items()}
+    _numbers(theirs, {key: PROTOCOL.request(key).__name__ for key in ApiKey}, "API keys", tally)
     for log, (since, module, name) in RECORD_TYPES.items():
         if line >= since:
-            theirs = {number: _present(one, log) for number, one in jvm.numbers(module, name).items()}
+            suffix = "" if log in FRAMED else "Key"
+            theirs = {number: _present(one, suffix) for number, one in jvm.numbers(module, name).items()}
             ours = {number: _name(*PROTOCOL.record(log, number)) for number in PROTOCOL.record_types(log)}
             _numbers(theirs, ours, f"record types of the log {log}", tally)
 
 
-def _present(constant: str, log: str) -> str:
+def _present(constant: str, suffix: str) -> str:
     """The name that the message of a constant of Java has today: ``OFFSET_COMMIT`` is ``OffsetCommitKey``."""
     name = "".join(word.capitalize() for word in constant.split("_"))
-    found = PROTOCOL.get(name if log in FRAMED else f"{name}Key")
+    found = PROTOCOL.get(name + suffix)
     return constant if found is None else found.__name__
 
 
@@ -78,7 +68,7 @@ def _numbers(java: Mapping[int, str], ours: Mapping[int, str], what: str, tally:
     for number, name in java.items():
         if ours.get(number) == name:
             tally.same(what)
-        elif number != UNKNOWN:
+        else:
             tally.differ(what, number, f"{ours.get(number, 'nothing')} is {name} in Java")
 
 

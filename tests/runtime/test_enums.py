@@ -12,7 +12,10 @@ from clockwork_wire.arrow import ARROW
 from clockwork_wire.enums import Stratum
 from clockwork_wire.models import MODELS
 from kwire.command import main
+from kwire.compression import Codec
+from kwire.records.control import TYPES
 from kwire.schema import description, enum_class, fields
+from kwire_kafka import enums
 from tests.packages import compiled
 
 LEVEL = next(field for field in fields(ClockResponse) if field.name == "level")
@@ -73,3 +76,11 @@ def test_headers_are_those_of_the_definition(packages: Path, tmp_path: Path) -> 
     package = compiled(tmp_path, "headers_given", packages)
     assert [package.TickRequest.header_version(version) for version in range(4)] == [1, 2, 0, 0]
     assert [package.TickResponse.header_version(version) for version in range(4)] == [0, 0, 1, 1]
+
+
+def test_control_records_and_codecs_have_the_numbers_of_the_definitions() -> None:
+    """The runtime knows both without the definitions, which are compared with Kafka's own classes."""
+    controls = {number: name.upper() for number, (name, _) in enumerate(TYPES)}
+    named = {one.value: one.name for one in enums.ControlRecordType}
+    assert controls | {-1: "UNKNOWN", 6: "KRAFT_VOTERS"} == named
+    assert {one.value: one.name for one in Codec} == {one.value: one.name for one in enums.CompressionType}
