@@ -6,16 +6,20 @@ prints what differs; the exit code is 1 if anything does.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from operator import itemgetter
 from pathlib import Path
+from typing import Any
 
 from kwirec.diagnostics.diagnostic import Report
 from kwirec.driver import load
 from kwirec.ir import Schema
+from kwirec.json_text import definition_text
 from kwirec.merge.history import read_history
 from tools.maven import Jars, bring
 
@@ -123,6 +127,51 @@ def differences(ours: Numbers, theirs: Numbers, *, newest: bool) -> Iterator[str
         if name not in REMOVED:
             expected = {*theirs.get(name, {}), *BESIDE.get(name, {})}
             yield from (f"{name}.{value} is not in Java" for value in ours.get(name, {}) if value not in expected)
+
+
+def take(union: Path, theirs: Numbers) -> list[str]:
+    """Add the values that enums of the union lack, and return their names. They have no description yet.
+
+    A number that has another name in the union stays as it is: :func:`differences` tells it.
+    """
+    added = []
+    for path, enum in _files(union):
+        known = {value["name"] for value in enum["values"]} | {value["value"] for value in enum["values"]}
+        new = [
+            {"name": name, "value": number, "about": ""}
+            for name, number in theirs.get(enum["name"], {}).items()
+            if not known & {name, number}
+        ]
+        ascending = enum["values"] == sorted(enum["values"], key=itemgetter("value"))
+        enum["values"] += new
+        if ascending:
+            enum["values"].sort(key=itemgetter("value"))
+        if new:
+            path.write_text(definition_text(enum))
+            added += [f"{enum['name']}.{value['name']}" for value in new]
+    return added
+
+
+def drop(union: Path, names: Collection[str]) -> None:
+    """Remove values from the union; ``names`` are such as :func:`take` returns."""
+    for path, enum in _files(union):
+        enum["values"] = [value for value in enum["values"] if f"{enum['name']}.{value['name']}" not in names]
+        path.write_text(definition_text(enum))
+
+
+def describe(union: Path, described: Path) -> None:
+    """Give the values in ``union`` the descriptions that they have in ``described``."""
+    about = {(enum["name"], one["name"]): one["about"] for _, enum in _files(described) for one in enum["values"]}
+    for path, enum in _files(union):
+        for value in enum["values"]:
+            value["about"] = about.get((enum["name"], value["name"]), "")
+        path.write_text(definition_text(enum))
+
+
+def _files(union: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """The files of a union that define enums, with their content."""
+    for path in sorted((union / "enums").glob("*.json")):
+        yield path, json.loads(path.read_text())
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence, Set
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kwirec.diagnostics.diagnostic import Report
@@ -23,9 +23,9 @@ from kwirec.merge import merge
 from kwirec.merge.draft import MessageDraft, draft_of
 from kwirec.merge.history import History, history_files, read_history
 from kwirec.merge.writer import definition_text
-from tools import error_codes, facts
+from tools import enums, error_codes, facts
 from tools.error_codes import ErrorCode
-from tools.maven import MavenError, bring
+from tools.maven import Jars, MavenError, bring
 from tools.update import ROOT, UNION
 
 CLONE = ROOT / "build" / "rehearsal"
@@ -41,7 +41,7 @@ def main() -> int:
         if _output(ROOT, "git", "status", "--porcelain", "--untracked-files=no"):
             print("commit first: the rehearsal takes a clone of HEAD", file=sys.stderr)
             return 2
-        there, then = (error_codes.error_codes(jars) for jars in bring([release, before]))
+        there, then = map(numbers_of, bring([release, before]))
         shutil.rmtree(CLONE, ignore_errors=True)
         _run(ROOT, "git", "clone", "--quiet", str(ROOT), str(CLONE))
         remove(CLONE, release, there, then)
@@ -70,19 +70,32 @@ def newest_two(union: Path) -> tuple[str, str]:
     return newest, before
 
 
-def remove(root: Path, release: str, there: Sequence[ErrorCode], then: Sequence[ErrorCode]) -> None:
-    """Take the newest release out of the tree ``root``: definitions, history, error codes, facts and vectors.
+@dataclass(frozen=True)
+class Numbers:
+    """What a release's own classes say."""
 
-    ``there`` are the error codes of the release's own class, ``then`` those of the release before it.
+    errors: Sequence[ErrorCode]
+    enums: enums.Numbers
+
+
+def numbers_of(jars: Jars) -> Numbers:
+    return Numbers(error_codes.error_codes(jars), enums.numbers_of(enums.classpath_of(jars)))
+
+
+def remove(root: Path, release: str, there: Numbers, then: Numbers) -> None:
+    """Take the newest release out of the tree ``root``: definitions, history, error codes, values of enums, facts
+    and vectors. ``there`` are the numbers of the release, ``then`` those of the release before it.
     """
     union, archive = root / UNION.relative_to(ROOT), root / ARCHIVE
     bundles = facts.stored(archive)
     _, before = newest_two(union)
     remove_definitions(union, bundles[before])
     facts.store({name: text for name, text in bundles.items() if name != release}, archive)
-    errors, new = union / "errors.json", {one.code for one in there} - {one.code for one in then}
+    errors, new = union / "errors.json", {one.code for one in there.errors} - {one.code for one in then.errors}
     known = [one for one in error_codes.read(errors) if one.code not in new]
-    error_codes.write(errors, error_codes.updated(known, list(then)))
+    error_codes.write(errors, error_codes.updated(known, list(then.errors)))
+    old = ((name, values, there.enums[name]) for name, values in then.enums.items() if name in there.enums)
+    enums.drop(union, {f"{name}.{value}" for name, values, now in old for value in now if value not in values})
     (root / VECTORS / f"{release}.zip").unlink(missing_ok=True)
 
 
@@ -168,6 +181,7 @@ def describe(union: Path, checked_in: Path) -> None:
     about = {one.code: one.about for one in error_codes.read(checked_in / "errors.json")}
     errors = [replace(one, about=about.get(one.code, "")) for one in error_codes.read(union / "errors.json")]
     error_codes.write(union / "errors.json", errors)
+    enums.describe(union, checked_in)
     history, reasons = read_history(union), read_history(checked_in)
     for entry in history.exceptions:
         if (same := reasons.excepted(entry.message, entry.version, entry.releases[0])) is not None:
@@ -176,12 +190,15 @@ def describe(union: Path, checked_in: Path) -> None:
 
 
 def _described(draft: MessageDraft, model: MessageDraft) -> MessageDraft:
-    """``draft`` with the texts that ``model`` has at the same places."""
+    """``draft`` with the texts and enums that ``model`` has at the same places."""
     for name, struct in draft.structs.items():
         if name in model.structs:
             struct.doc = model.structs[name].doc
-            docs = {field.name: field.doc for field in model.structs[name].fields}
-            struct.fields = [replace(field, doc=docs.get(field.name, "")) for field in struct.fields]
+            models = {field.name: field for field in model.structs[name].fields}
+            struct.fields = [
+                replace(field, doc=same.doc, enum=same.enum) if (same := models.get(field.name)) else field
+                for field in struct.fields
+            ]
     return replace(draft, doc=model.doc, comment=model.comment)
 
 

@@ -1,10 +1,10 @@
 """Takes releases of Kafka in: ``make update RELEASE=4.5.0``; without RELEASE all that Maven has and the union lacks.
 
-Brings the jars, merges them (which writes nothing unless the proof holds), takes the error codes from the release's
-own class, stores its facts for the tests, generates, compares with Kafka's own classes and stores what those of the
-newest releases say. ``build/update.md`` is the report: what is left to do by hand, a draft for the changelog, and
-what changed. Takes Maven and a JDK. Exit codes: 0; 1 if a release was not merged, if Kafka's classes differ, or
-with ``--check`` if some are missing; 2 if Maven or Java failed.
+Brings the jars, merges them (which writes nothing unless the proof holds), takes the error codes and the values of
+enums from the release's own classes, stores its facts for the tests, generates, compares with Kafka's own classes and
+stores what those of the newest releases say. ``build/update.md`` is the report: what is left to do by hand, a draft
+for the changelog, and what changed. Takes Maven and a JDK. Exit codes: 0; 1 if a release was not merged, if Kafka's
+classes differ, or with ``--check`` if some are missing; 2 if Maven or Java failed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from kwirec.markdown import prose
 from kwirec.merge import MergeOutcome, merge
 from kwirec.merge.history import read_history, release_key
 from kwirec.versions import RELEASE
-from tools import error_codes, facts
+from tools import enums, error_codes, facts
 from tools.error_codes import ErrorCode
 from tools.maven import Jars, MavenError, bring, releases
 
@@ -51,6 +51,7 @@ class Update:
     jars: Jars
     outcome: MergeOutcome
     new_errors: tuple[ErrorCode, ...]
+    new_values: tuple[str, ...]
 
 
 class NotMergedError(ValueError):
@@ -96,9 +97,9 @@ def missing(there: Sequence[str]) -> list[str]:
 
 
 def take_in(jars: Jars) -> Update:
-    """Merge one release, and write its error codes and facts."""
+    """Merge one release, and write its error codes, the values of its enums, and its facts."""
     findings = Report()
-    found = error_codes.error_codes(jars)
+    found, numbers = error_codes.error_codes(jars), enums.numbers_of(enums.classpath_of(jars))
     outcome = merge(UNION, jars.release, [jars.folder], findings)
     if outcome.failed:
         reasons = [*(one.message for one in findings.diagnostics), *outcome.conflicts]
@@ -106,10 +107,12 @@ def take_in(jars: Jars) -> Update:
         raise NotMergedError("\n".join([f"{jars.release} was not merged", *reasons]))
     facts.store(facts.stored() | {jars.release: facts.facts_of(jars)})
     known = error_codes.read(ERRORS)
+    values: list[str] = []
     if read_history(UNION).merged[-1] == jars.release:  # names are those of the newest release
         error_codes.write(ERRORS, error_codes.updated(known, found))
-    numbers = {one.code for one in known}
-    return Update(jars, outcome, tuple(one for one in found if one.code not in numbers))
+        values = enums.take(UNION, numbers)
+    codes = {one.code for one in known}
+    return Update(jars, outcome, tuple(one for one in found if one.code not in codes), tuple(values))
 
 
 def compared_with_java(releases: Sequence[str]) -> list[str]:
@@ -129,7 +132,7 @@ def report(done: Sequence[Update], left: Sequence[str]) -> Iterator[str]:
     yield from ("# Left to do", "", *(f"- {prose(line)}" for line in left), "", "# Draft for the changelog", "")
     compared = [(update, *_compared(update.jars.release)) for update in done]
     for update, changes, _ in compared:
-        news = "; ".join(_news(changes, update.new_errors))
+        news = "; ".join(_news(changes, update))
         yield f"- Kafka {update.jars.release}: {news or 'the messages and versions of the release before it'}."
     for _, _, text in compared:
         yield from ("", text)
@@ -148,7 +151,7 @@ def _compared(release: str) -> tuple[list[Change], str]:
     return changes, render_diff(judge(changes, Level.POLICY, old=old.schema), old, new, "markdown", color=False)
 
 
-def _news(changes: Sequence[Change], errors: Sequence[ErrorCode]) -> Iterator[str]:
+def _news(changes: Sequence[Change], update: Update) -> Iterator[str]:
     """What users of the definitions get, in a phrase each."""
     if added := sorted(change.message.name for change in changes if isinstance(change, MessageAdded)):
         yield f"new messages {', '.join(added)}"
@@ -158,8 +161,10 @@ def _news(changes: Sequence[Change], errors: Sequence[ErrorCode]) -> Iterator[st
             versions[change.message.name] = max(change.versions)
     if versions:
         yield "new versions " + ", ".join(f"{name} {version}" for name, version in sorted(versions.items()))
-    if errors:
-        yield "new error codes " + ", ".join(f"{one.code} ({one.name})" for one in errors)
+    if update.new_errors:
+        yield "new error codes " + ", ".join(f"{one.code} ({one.name})" for one in update.new_errors)
+    if update.new_values:
+        yield f"new values of enums {', '.join(update.new_values)}"
 
 
 def left_to_do(done: Sequence[Update]) -> Iterator[str]:

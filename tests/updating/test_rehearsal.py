@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -9,9 +10,10 @@ from typing import Any
 import pytest
 
 from tests.merge.support import Union
+from tests.updating.test_update import PHASE
 from tools import error_codes, facts
 from tools.error_codes import ErrorCode
-from tools.rehearsal import describe, remove, remove_definitions
+from tools.rehearsal import Numbers, describe, remove, remove_definitions
 from tools.update import UNION
 
 
@@ -30,12 +32,12 @@ def field(name: str, type: str = "int32", versions: str = "0+", **more: Any) -> 
 
 LATE = field("Late", "string", taggedVersions="0+", tag=0)
 TIME, ZONE = field("Time"), field("Zone", versions="1+", default="1")
-DAY = '"name": "Day", "type": "int32", "versions": "2+", "about": "Of the month."'
+DAY = '"name": "Day", "type": "int8", "versions": "2+", "enum": "Phase", "about": "Of the moon."'
 PREVIEW = data("Preview", "0")
 OLD = (clock("0-1", TIME, ZONE), PREVIEW)
 NEW = {
     "a message": (*OLD, data("Alarm", "0", TIME)),
-    "a version": (clock("0-2", TIME, ZONE, field("Day", versions="2+")), PREVIEW),
+    "a version": (clock("0-2", TIME, ZONE, field("Day", "int8", versions="2+")), PREVIEW),
     "a name": (clock("0-1", field("Instant"), ZONE), PREVIEW),
     "a default": (clock("0-1", TIME, field("Zone", versions="1+", default="2")), PREVIEW),
     "a tag": (clock("0-1", TIME, ZONE, LATE), PREVIEW),
@@ -67,6 +69,9 @@ def test_error_codes_facts_and_vectors_go_too(tmp_path: Path) -> None:
     union.merge("1.0.0", *OLD)
     union.merge("1.1.0", *OLD)
     error_codes.write(union.root / "errors.json", [old, kept, new])
+    phase = union.root / "enums" / "Phase.json"
+    phase.parent.mkdir()
+    phase.write_text(PHASE)
     archive = tmp_path / "tests" / "data" / "kafka_releases.zip"
     vectors = tmp_path / "tests" / "data" / "conformance" / "1.1.0.zip"
     vectors.parent.mkdir(parents=True)
@@ -74,7 +79,10 @@ def test_error_codes_facts_and_vectors_go_too(tmp_path: Path) -> None:
     definitions = (union.sources / "1.0.0.jsonl").read_text()
     facts.store({"1.0.0": definitions, "1.1.0": definitions}, archive)
     # An error that a release before the last two had stays, and so does its description.
-    remove(tmp_path, "1.1.0", [ErrorCode(1, "LATE", True), new], [ErrorCode(1, "LATE", False)])
+    there = Numbers([ErrorCode(1, "LATE", True), new], {"Phase": {"NEW": 0, "FULL": 2}, "Tide": {"LOW": 0}})
+    then = Numbers([ErrorCode(1, "LATE", False)], {"Phase": {"NEW": 0}})
+    remove(tmp_path, "1.1.0", there, then)
+    assert [value["name"] for value in json.loads(phase.read_text())["values"]] == ["NEW"]
     assert error_codes.read(union.root / "errors.json") == [old, ErrorCode(1, "LATE", False)]
     assert list(facts.stored(archive)) == ["1.0.0"]
     assert not vectors.exists()
@@ -86,7 +94,9 @@ def test_what_is_left_to_a_person_is_done_as_it_is_checked_in(tmp_path: Path) ->
         union.merge(release, *OLD)
     union.merge("1.2.0", NEW["a version"][0], NEW["a message"][-1], NEW["other bytes"][-1])
     error_codes.write(union.root / "errors.json", [ErrorCode(1, "LATE", True, "Too late.")])
-    union.edit("ClockRequest", '"name": "Day", "type": "int32", "versions": "2+"', DAY)
+    union.edit("ClockRequest", '"name": "Day", "type": "int8", "versions": "2+"', DAY)
+    (union.root / "enums").mkdir()
+    (union.root / "enums" / "Phase.json").write_text(PHASE)
     union.edit("exceptions", '"reason": ""', '"reason": "A preview."')
     (union.root / "clocks").mkdir()
     (union.root / "data" / "Alarm.json").rename(union.root / "clocks" / "Alarm.json")
@@ -95,6 +105,7 @@ def test_what_is_left_to_a_person_is_done_as_it_is_checked_in(tmp_path: Path) ->
     remove_definitions(union.root, (union.sources / "1.1.0.jsonl").read_text())
     union.merge("1.2.0", union.sources / "1.2.0.jsonl")
     error_codes.write(union.root / "errors.json", [ErrorCode(1, "LATE", True)])
+    (union.root / "enums" / "Phase.json").write_text(PHASE.replace("All light.", ""))
     assert union.files() != described
     describe(union.root, tmp_path / "described")
     assert union.files() == described

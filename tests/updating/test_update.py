@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tools import error_codes, facts, update
+from tools import enums, error_codes, facts, update
 from tools.error_codes import ErrorCode, updated
 from tools.maven import Jars
 from tools.update import NotMergedError, compared_with_java, left_to_do, main, missing, report, take_in
@@ -20,6 +20,18 @@ CLOCK = """\
 {{ "apiKey": 1, "type": "request", "name": "ClockRequest", "validVersions": "{valid}", "flexibleVersions": "none",
   "about": "Prose.", "fields": [
     {{ "name": "Time", "type": "{type}", "versions": "0+", "default": "5", "about": "More // prose." }}] }}
+"""
+PHASE = """\
+{
+  "type": "enum",
+  "name": "Phase",
+  "valueType": "int8",
+  "about": "Of a moon.",
+  "values": [
+    { "name": "NEW", "value": 0, "about": "No light." },
+    { "name": "FULL", "value": 2, "about": "All light." }
+  ]
+}
 """
 ERRORS = [ErrorCode(0, "NONE", False, "Fine."), ErrorCode(1, "LATE", False, "Too late.")]
 
@@ -36,6 +48,9 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(facts, "stored", lambda: stored(archive))
     monkeypatch.setattr(facts, "store", lambda bundles: store(bundles, archive))
     monkeypatch.setattr(error_codes, "error_codes", lambda jars: [ERRORS[0], ErrorCode(1, "TOO_LATE", True), *NEW])
+    monkeypatch.setattr(enums, "numbers_of", lambda path: {"Phase": {"FULL": 2, "WANING": -1, "NONE": 0}})
+    (union / "enums").mkdir()
+    (union / "enums" / "Phase.json").write_text(PHASE)
     error_codes.write(union / "errors.json", ERRORS)
     store({}, archive)
     return tmp_path
@@ -68,7 +83,18 @@ def test_a_release_is_merged_with_its_errors_and_facts(root: Path) -> None:
     ]
     assert list(facts.stored()) == ["1.0.0", "1.1.0"]
     assert missing(["1.0.0", "1.2.0"]) == ["1.2.0"]
-    assert done.new_errors == ()
+    assert (done.new_errors, done.new_values) == ((), ())
+
+
+def test_values_that_an_enum_lacks_are_added_in_their_place(root: Path) -> None:
+    """A number that is there under another name stays: it is a difference, not a new value."""
+    done = take_in(jars(root, "1.0.0"))
+    assert done.new_values == ("Phase.WANING",)
+    before = '  "values": [\n'
+    added = before + '    { "name": "WANING", "value": -1, "about": "" },\n'
+    assert (root / "union" / "enums" / "Phase.json").read_text() == PHASE.replace(before, added)
+    assert "new values of enums Phase.WANING" in "\n".join(report([done], []))
+    assert any("value `WANING`" in line for line in left_to_do([done]))
 
 
 def test_the_report_says_what_is_left_to_do(root: Path) -> None:
@@ -97,8 +123,10 @@ def test_what_is_no_release_is_refused(capsys: pytest.CaptureFixture[str]) -> No
 def test_an_older_release_changes_no_name(root: Path) -> None:
     take_in(jars(root, "2.0.0"))
     error_codes.write(root / "union" / "errors.json", ERRORS)
+    (root / "union" / "enums" / "Phase.json").write_text(PHASE)
     take_in(jars(root, "1.0.0"))
     assert error_codes.read(root / "union" / "errors.json") == ERRORS
+    assert (root / "union" / "enums" / "Phase.json").read_text() == PHASE
 
 
 def test_a_release_that_contradicts_the_union_changes_nothing(root: Path) -> None:
