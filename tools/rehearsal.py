@@ -37,6 +37,7 @@ COMMIT = ("git", "-c", "user.name=rehearsal", "-c", "user.email=rehearsal@localh
 
 def main() -> int:
     release, before = newest_two(UNION)
+    union = CLONE / UNION.relative_to(ROOT)
     try:
         if _output(ROOT, "git", "status", "--porcelain", "--untracked-files=no"):
             print("commit first: the rehearsal takes a clone of HEAD", file=sys.stderr)
@@ -44,11 +45,14 @@ def main() -> int:
         there, then = map(numbers_of, bring([release, before]))
         shutil.rmtree(CLONE, ignore_errors=True)
         _run(ROOT, "git", "clone", "--quiet", str(ROOT), str(CLONE))
-        remove(CLONE, release, there, then)
-        _run(CLONE, "make", "generate", "docs")
-        _run(CLONE, *COMMIT, "--message", f"Give up {release}")
-        _run(CLONE, "make", "update", f"RELEASE={release}")
-        describe(CLONE / UNION.relative_to(ROOT), UNION)
+        with tempfile.TemporaryDirectory() as folder:
+            checked_in = Path(folder, "union")
+            shutil.copytree(union, checked_in)
+            remove(CLONE, release, there, then)
+            _run(CLONE, "make", "generate", "docs")
+            _run(CLONE, *COMMIT, "--message", f"Give up {release}")
+            _run(CLONE, "make", "update", f"RELEASE={release}")
+            describe(union, checked_in)
         _run(CLONE, "make", "generate", "docs")
         _run(CLONE, "git", "add", "--all")
         differs = _output(CLONE, "git", "diff", "--cached", "HEAD~1")
