@@ -127,6 +127,7 @@ def test_a_page_names_the_newest_release(path: Path) -> None:
 
 def test_the_newest_release_is_named_where_it_is_meant() -> None:
     assert "from 0.8.0 to 9.1.0," in naming("9.1.0", README)
+    assert naming("9.1.0", "`--target 4.1` means a line") == "`--target 4.1` means a line"
     assert naming("9.1.0", 'since 4.0, `readiness(clients(seen), "4.1.1")`') == (
         'since 4.0, `readiness(clients(seen), "9.1.0")`'
     )

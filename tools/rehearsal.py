@@ -56,7 +56,7 @@ def main() -> int:
         _run(CLONE, "make", "generate", "docs")
         _run(CLONE, "git", "add", "--all")
         differs = _output(CLONE, "git", "diff", "--cached", "HEAD~1")
-    except (MavenError, subprocess.CalledProcessError) as problem:
+    except (MavenError, ValueError, subprocess.CalledProcessError) as problem:
         print(problem, file=sys.stderr)
         return 2
     DIFFERENCES.write_text(differs)
