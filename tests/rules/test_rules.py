@@ -159,6 +159,11 @@ FINDINGS: dict[str, tuple[str, list[str]]] = {
     ),
     "open valid versions are not compared": (files(request(validVersions="0+"), response()), ['K302 - "0+"']),
     "inverted valid versions are not compared": (files(request(), response(validVersions="2-0")), ['K301 - "2-0"']),
+    "a version in two ranges of headers": (
+        files(request(headerVersions={"0": "1", "1": "2", "1+": "2"}), response()),
+        ['K714 - "1+" + "1"'],
+    ),
+    "headers without a range": (files(request(headerVersions={}), response()), ['K714 - "ClockRequest" + "0-2"']),
     "tagged but in no version": (
         clock(field("Zone", versions="none", taggedVersions="1+", tag=0)),
         ['K303 Zone "none" + "0-2"'],

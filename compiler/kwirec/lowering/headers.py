@@ -16,9 +16,13 @@ def header_versions(message: Message) -> dict[int, int]:
     """The header version for every valid version; empty for messages without a header."""
     if not message.headers:
         return derived_header_versions(message)
-    return {
-        version: number for version in message.valid for versions, number in message.headers if version in versions
-    }
+    found: dict[int, int] = {}
+    for versions, number in message.headers:
+        for version in versions.intersect(message.valid):
+            if version in found:
+                break  # which K714 reports
+            found[version] = number
+    return found
 
 
 def derived_header_versions(message: Message) -> dict[int, int]:

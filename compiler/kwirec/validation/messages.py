@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator
 from kwirec.diagnostics.diagnostic import Finding, Severity, did_you_mean
 from kwirec.diagnostics.examples import clock, files, request, response
 from kwirec.diagnostics.source import Span
-from kwirec.frontend.syntax import ranges
+from kwirec.frontend.syntax import HeaderVersionsDecl, ranges
 from kwirec.ir.schema import MessageKind
 from kwirec.ir.sites import MessageSite, Sites
 from kwirec.lowering.headers import HIGHEST, derived_header_versions
@@ -296,25 +296,35 @@ def header_versions_incomplete(at: MessageSite) -> Iterator[Finding]:
     Every version is sent after a header of one version, which both sides must know beforehand.
     """
     entries, valid = at.decl.header_versions, at.message.valid
-    if entries is None or at.message.kind not in RPC or valid.is_open:
+    if entries is None or not at.message.is_rpc or valid.is_open:
         return
-    missing = [v for v in valid if not any(v in entry.versions.value for entry in entries)]
-    if missing:
+    found, twice = _by_version(at)
+    if twice is not None:
+        version, entry = twice
+        yield at.finding(
+            f"`headerVersions` of `{at.message.name}` contains version {version} twice",
+            entry.versions.span,
+            "contained again here",
+            others=[(found[version].versions.span, "first contained here")],
+        )
+    elif missing := [version for version in valid if version not in found]:
         yield at.finding(
             f"`headerVersions` of `{at.message.name}` leaves out {in_words(missing)}",
             entries[-1].span if entries else at.decl.name.span,
             "the last range" if entries else "has no ranges",
             others=at.valid_label,
         )
-    for position, entry in enumerate(entries):
-        for earlier in entries[:position]:
-            if both := entry.versions.value.intersect(earlier.versions.value):
-                yield at.finding(
-                    f"`headerVersions` of `{at.message.name}` contains {in_words(both)} twice",
-                    entry.versions.span,
-                    "contained again here",
-                    others=[(earlier.versions.span, "first contained here")],
-                )
+
+
+def _by_version(at: MessageSite) -> tuple[dict[int, HeaderVersionsDecl], tuple[int, HeaderVersionsDecl] | None]:
+    """The entry of ``headerVersions`` of each valid version, up to the first version that two have, and that one."""
+    found: dict[int, HeaderVersionsDecl] = {}
+    for entry in at.decl.header_versions or ():
+        for version in entry.versions.value.intersect(at.message.valid):
+            if version in found:
+                return found, (version, entry)
+            found[version] = entry
+    return found, None
 
 
 @rule(
@@ -352,17 +362,20 @@ def header_versions_unusual(at: MessageSite) -> Iterator[Finding]:
     if at.message.valid.is_open:
         return
     derived = derived_header_versions(at.message)
-    for entry in at.decl.header_versions or ():
-        given = entry.header.value
-        if given not in range(HIGHEST.get(at.message.kind, -1) + 1):
-            continue
-        if other := [v for v, number in derived.items() if v in entry.versions.value and number != given]:
-            yield at.finding(
-                f"the header of `{at.message.name}` in {in_words(other)} is usually {derived[other[0]]}, not {given}",
-                entry.header.span,
-                "another header version",
-                others=[(flexible.span, "the flexible versions")] if (flexible := at.decl.flexible_versions) else (),
-            )
+    unusual: dict[int, list[int]] = {}
+    found, _ = _by_version(at)
+    for version, entry in found.items():
+        known = entry.header.value in range(HIGHEST.get(at.message.kind, -1) + 1)
+        if known and derived.get(version, entry.header.value) != entry.header.value:
+            unusual.setdefault(entry.header.span.start, []).append(version)
+    for versions in unusual.values():
+        given, usual = found[versions[0]].header, derived[versions[0]]
+        yield at.finding(
+            f"the header of `{at.message.name}` in {in_words(versions)} is usually {usual}, not {given.value}",
+            given.span,
+            "another header version",
+            others=[(flexible.span, "the flexible versions")] if (flexible := at.decl.flexible_versions) else (),
+        )
 
 
 @rule(

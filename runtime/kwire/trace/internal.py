@@ -40,14 +40,14 @@ def trace_record(
 
 
 def _key(cls: type[Message] | None, record: InternalRecord, data: bytes, policy: Policy) -> Trace:
-    head = _prefix(data, ("record type",), "int16", read_int16)
+    head = _prefix(record, data, ("record type",), "int16", read_int16)
     return (
         head.then(cls, cls.VALID_VERSIONS.start, policy) if cls else head.unread(f"unknown record type {record.type}")
     )
 
 
 def _value(cls: type[Message] | None, record: InternalRecord, data: bytes, policy: Policy) -> Trace:
-    head = _prefix(data, ("version",), "int16", read_int16)
+    head = _prefix(record, data, ("version",), "int16", read_int16)
     cls = type(record.value) if record.value else cls
     if head.error or cls is None:
         return head.unread(f"unknown record type {record.type}")
@@ -60,14 +60,14 @@ def _value(cls: type[Message] | None, record: InternalRecord, data: bytes, polic
 
 
 def _framed(cls: type[Message] | None, record: InternalRecord, data: bytes, policy: Policy) -> Trace:
-    head = _prefix(data, ("frame version", "record type", "version"), "uvarint", read_uvarint)
+    head = _prefix(record, data, ("frame version", "record type", "version"), "uvarint", read_uvarint)
     version = record.version
     if cls is None or version is None or version not in cls.VALID_VERSIONS:
         return head.unread(record.reason or "unknown")
     return head.then(cls, version, Policy(tags=policy.tags, utf8=policy.utf8))
 
 
-def _prefix(data: bytes, names: tuple[str, ...], kind: str, read: Read) -> Trace:
+def _prefix(record: InternalRecord, data: bytes, names: tuple[str, ...], kind: str, read: Read) -> Trace:
     spans: list[Span] = []
     pos = 0
     for name in names:
@@ -75,6 +75,7 @@ def _prefix(data: bytes, names: tuple[str, ...], kind: str, read: Read) -> Trace
             number, end = read(data, pos)
         except DecodeError as problem:
             return Trace(data, spans, problem)
-        spans.append(Span(pos, end, name, name, kind, number, depth=0))
+        meaning = record.name or "" if name == "record type" else ""
+        spans.append(Span(pos, end, name, name, kind, number, depth=0, meaning=meaning))
         pos = end
     return Trace(data, spans)
