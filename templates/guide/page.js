@@ -84,7 +84,7 @@ class Message {
       details.open = shown;
       if (!shown) continue;
       const pre = details.querySelector("pre");
-      if (!pre.querySelector(".line")) pre.replaceChildren(...pre.textContent.split("\n").map((line, number) => this.line(line, number)));
+      if (!pre.querySelector(".line")) pre.replaceChildren(...pre.textContent.trimEnd().split("\n").map((line, number) => this.line(line, number)));
       for (const line of pre.querySelectorAll(".line")) {
         line.classList.remove("added", "gone", "changed");
         const state = this.state[line.dataset.field]?.state;
@@ -99,7 +99,7 @@ class Message {
       if (index % 2 === 0) return piece;
       return make("span", { class: piece === "TAG_BUFFER" ? "tags" : "word" }, piece);
     });
-    return make("span", { class: "line", data: { field } }, ...pieces);
+    return make("span", { class: "line", data: { field } }, ...pieces, "\n");
   }
 
   drawFields() {
@@ -314,10 +314,13 @@ async function search() {
   const text = box.value.trim();
   const made = await loaded();
   if (text !== box.value.trim()) return;
-  const same = text.toLowerCase().replace(/[\s_-]+/g, "");
-  const exact = ({ id }) => window.kwireSearch[id][1].toLowerCase().replace(/[\s_-]+/g, "") === same;
+  const plain = given => given.toLowerCase().replace(/[\s_-]+/g, "");
+  const rank = ({ id }) => {  // the name itself, its beginning, anything else
+    const name = plain(window.kwireSearch[id][1]);
+    return name === plain(text) ? 0 : name.startsWith(plain(text)) ? 1 : 2;
+  };
   const found = text ? made.search(text) : [];
-  const ranked = [...found.filter(exact), ...found.filter(one => !exact(one))].slice(0, 30);
+  const ranked = found.sort((a, b) => rank(a) - rank(b) || b.score - a.score).slice(0, 30);
   hits.replaceChildren(...ranked.map(({ id }, number) => {
     const [path, name, place, , doc] = window.kwireSearch[id];
     const link = make("a", { href: root + path, tabindex: "-1" }, make("b", {}, name), ` ${place}`, make("span", { class: "doc" }, doc));

@@ -2,28 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import re
-import shutil
-import subprocess
 from base64 import b64encode
 from hashlib import sha256
-from html import unescape
 from typing import Any
 
 import pytest
 
 from kwire_spark.reports.page import page
+from tests.browser import BROWSER, told
 from tests.pipeline.report_samples import all_charts, report
 
-NAMES = ("chromium", "chromium-browser", "google-chrome")
-BROWSER = next((found for name in NAMES if (found := shutil.which(name))), "")
-FLAGS = (
-    *("--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"),
-    *("--disable-component-update", "--disable-sync", "--disable-default-apps", "--disable-extensions"),
-    *("--host-resolver-rules=MAP * ~NOTFOUND", "--blink-settings=preferredColorScheme=0"),  # offline, dark
-    *("--window-size=500,900", "--enable-logging=stderr", "--virtual-time-budget=5000", "--dump-dom"),
-)
 PROBE = """
 const texts = (selector) => [...document.querySelectorAll(selector)].map(found => found.textContent);
 const column = (number) => texts(`tbody td:nth-child(${number})`);
@@ -54,12 +42,7 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     text = page(report()).replace("script-src ", f"script-src {allowed} ", 1)
     place = folder / "page.html"
     place.write_text(text.replace("</body>", f"<script>{PROBE}</script></body>"), "utf-8")
-    command = [BROWSER, *FLAGS, f"--user-data-dir={folder / 'profile'}", place.as_uri()]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=True)
-    found = re.search(r'<pre id="told">(.*?)</pre>', done.stdout, re.DOTALL)
-    assert found, done.stderr
-    result: dict[str, Any] = json.loads(unescape(found[1]))
-    return result | {"console": [line for line in done.stderr.splitlines() if ":CONSOLE" in line]}
+    return told(place.as_uri(), "--blink-settings=preferredColorScheme=0", "--window-size=500,900")  # dark
 
 
 def test_all_charts_are_drawn_without_a_complaint(seen: dict[str, Any]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kwirec.ir.literals import default_literal
-from kwirec.ir.schema import IMPLICIT, Field, Message, StructType, base_type
+from kwirec.ir.schema import IMPLICIT, Enum, Field, Message, StructType, base_type
 from kwirec.naming import python_name
 from kwirec.versions import VersionRange
 
@@ -15,8 +15,7 @@ from kwirec.versions import VersionRange
 class FieldRow:
     """One field with what does not depend on the version.
 
-    ``chips`` are short notes, such as ``ignorable``; ``enum`` is the name of the enum of its values, and the path of
-    its page.
+    ``chips`` are short notes, such as ``ignorable``; ``enum`` has the names of its values.
     """
 
     place: str
@@ -27,7 +26,7 @@ class FieldRow:
     doc: str
     struct_doc: str
     chips: tuple[str, ...]
-    enum: tuple[str, str] | None = None
+    enum: Enum | None
 
 
 def field_rows(message: Message) -> list[FieldRow]:
@@ -52,6 +51,7 @@ def _rows(message: Message, struct: str, versions: VersionRange, prefix: str, de
             doc=one.doc,
             struct_doc=below.doc if below and below.doc != one.doc else "",
             chips=tuple(_chips(one)),
+            enum=one.enum,
         )
         if below:
             yield from _rows(message, below.name, live, f"{prefix}{name}.", depth + 1)

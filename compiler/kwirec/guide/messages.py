@@ -161,7 +161,7 @@ class MessageView:
             {
                 "versions": one.range,
                 "rows": [[index[row.place], _type(row), row.size, row.depth] for row in one.rows],
-                "example": _example(one.example, index),
+                "example": self._example(one.example, index),
             }
             for one in self.layouts
         ]
@@ -169,17 +169,26 @@ class MessageView:
         found = {"name": self.name, "newest": self.newest.version, "versions": versions, "layouts": layouts}
         return json.dumps(found, separators=(",", ":"), ensure_ascii=True)
 
+    def _example(self, example: Example, index: Mapping[str, int]) -> dict[str, object]:
+        spans = [
+            [span.start, span.end, span.depth, span.name, span.kind, self.value(span), field]
+            for span, field in fields_of_spans(example, index)
+        ]
+        return {"version": example.version, "source": example.source, "hex": example.data.hex(), "spans": spans}
+
+    def value(self, span: Span) -> str:
+        """The value of a span, with its name if the field has an enum."""
+        names = self._names.get(place_of(span), {})
+        return f"{span.text}  {names[span.text]}" if span.text in names else span.text
+
+    @cached_property
+    def _names(self) -> Mapping[str, Mapping[str, str]]:
+        """The names of the values of fields, by place and value."""
+        return {one.place: {str(v.value): v.name for v in one.enum.values} for one in self.fields if one.enum}
+
 
 def _type(row: Row) -> str:
     return row.type if row.tag is None else f"{row.type} <tag {row.tag}>"
-
-
-def _example(example: Example, index: Mapping[str, int]) -> dict[str, object]:
-    spans = [
-        [span.start, span.end, span.depth, span.name, span.kind, span.text, field]
-        for span, field in fields_of_spans(example, index)
-    ]
-    return {"version": example.version, "source": example.source, "hex": example.data.hex(), "spans": spans}
 
 
 def fields_of_spans(example: Example, index: Mapping[str, int]) -> Iterator[tuple[Span, int]]:

@@ -18,7 +18,7 @@ Entry = tuple[str, str, str, str, str, int]
 
 def search_script(inputs: Inputs, pages: Sequence[MessagePage], nav: Sequence[Links]) -> str:
     """A script that sets ``window.kwireSearch`` to all entries."""
-    entries = [*_messages(pages), *_errors(inputs), *_chapters(inputs), *_upgrades(nav)]
+    entries = [*_messages(pages), *_enums(inputs), *_errors(inputs), *_chapters(inputs), *_upgrades(nav)]
     text = json.dumps(entries, ensure_ascii=True, separators=(",", ":"))
     return f"window.kwireSearch = {text};\n"
 
@@ -34,6 +34,14 @@ def _messages(pages: Sequence[MessagePage]) -> Iterator[Entry]:
                 place = f"{page.path}#{view.part}.{field.place}"
                 former = " ".join(chip.removeprefix("was ") for chip in field.chips if chip.startswith("was "))
                 yield place, field.name, f"in {view.name}", former, field.doc, 1
+
+
+def _enums(inputs: Inputs) -> Iterator[Entry]:
+    for enum in inputs.schema.enums:
+        yield f"enums.html#{enum.name}", enum.name, "enum", "", enum.doc, 3
+        for one in enum.values:
+            place = f"enums.html#{enum.name}.{one.name}"
+            yield place, one.name, f"in {enum.name}", f"{one.value}", one.doc, 2
 
 
 def _errors(inputs: Inputs) -> Iterator[Entry]:

@@ -238,8 +238,27 @@ def _other_pages(inputs: Inputs, releases: Releases, pages: Sequence[MessagePage
             template="errors.html.jinja",
             content={"errors": list(_errors(inputs.errors, pages))},
         )
+    if inputs.schema.enums:
+        yield OtherPage(
+            path="enums.html",
+            title="Enums",
+            template="enums.html.jinja",
+            content={"enums": inputs.schema.enums, "uses": _uses(pages)},
+        )
     for path, title, template, content in release_pages(inputs.history, releases, pages):
         yield OtherPage(path=path, title=title, template=template, content=content)
+
+
+def _uses(pages: Sequence[MessagePage]) -> Mapping[str, Sequence[tuple[str, str]]]:
+    """For every enum the fields that have it, each with its link."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for page in pages:
+        for view in page.messages:
+            for one in view.fields:
+                if one.enum:
+                    link = f"{page.path}#{view.part}.{one.place}"
+                    found.setdefault(one.enum.name, []).append((f"{view.name}.{one.place}", link))
+    return found
 
 
 def _errors(errors: Iterable[ErrorDecl], pages: Sequence[MessagePage]) -> Iterator[dict[str, object]]:

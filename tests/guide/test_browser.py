@@ -1,0 +1,214 @@
+"""Pages of the guide in a real browser, opened as files: nothing is asked of a network, and what is chosen is shown.
+
+A script in the page does what a person would do, and leaves what it saw.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.browser import BROWSER, told
+
+pytestmark = [
+    pytest.mark.skipif(not BROWSER, reason="no browser is installed"),
+    pytest.mark.slow,
+]
+
+TOOLS = (Path(__file__).parent / "probe.js").read_text("utf-8")
+
+
+@pytest.fixture(scope="module")
+def folder(site: Mapping[str, str], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("site")
+    for path, text in site.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text, "utf-8")
+    return folder
+
+
+def seen(folder: Path, path: str, script: str, *options: str) -> dict[str, Any]:
+    """What a script told after it ran in a page of the site; ``path`` may have an anchor."""
+    file, _, anchor = path.partition("#")
+    page, probe = folder / file, folder / "assets" / "probe.js"
+    probe.write_text(f"(async () => {{\n{TOOLS}\nawait soon();\n{script}\n}})();", "utf-8")
+    root = "../" * file.count("/")
+    copy = page.with_name(f"probed-{page.name}")
+    text = page.read_text("utf-8")
+    copy.write_text(text.replace("</body>", f'<script src="{root}assets/probe.js" defer></script></body>'), "utf-8")
+    result = told(f"{copy.as_uri()}{'#' if anchor else ''}{anchor}", *options)
+    assert result["console"] == []
+    assert result["loaded"] == []
+    return result
+
+
+def test_the_version_bar_chooses_grammar_fields_and_bytes(folder: Path) -> None:
+    result = seen(
+        folder,
+        "api/fetch.html",
+        """
+        const choose = async version => {
+          const radio = current().querySelector(`.versions input[value="${version}"]`);
+          radio.click();
+          await until(() => location.hash.includes(`v${version}`));
+          await soon();
+          const grammar = seen(".current .grammars pre").map(pre => pre.textContent.split("\\n")[0]);
+          return [grammar, fields().map(tr => tr.id), told(".facts"), location.hash,
+                  current().querySelector(".spans tbody").textContent.includes("fetch_offset")];
+        };
+        const old = await choose(4);
+        const now = await choose(18);
+        history.back();
+        await until(() => location.hash.includes("v4"));
+        await soon();
+        tell({ old, now, back: told(".facts") });
+        """,
+    )
+    grammar, places, facts, anchor, has_offset = result["old"]
+    assert grammar == [
+        "FetchRequest (Version 4) => replica_id max_wait_ms min_bytes max_bytes isolation_level [topics]"
+    ]
+    assert "request.replica_id" in places
+    assert "request.rack_id" not in places
+    assert facts.startswith("Version 4: header 1, not flexible, stable, layout ")
+    assert anchor == "#request-v4"
+    assert has_offset
+    assert "request.replica_state.replica_epoch" in result["now"][1]
+    assert result["back"].startswith("Version 4: ")
+
+
+def test_a_comparison_is_a_link(folder: Path) -> None:
+    result = seen(
+        folder,
+        "api/fetch.html#response-v16-vs-11",
+        """
+        const marked = state => [...current().querySelectorAll(`.fields tr.${state}`)].map(tr => tr.id);
+        tell({ part: current().id, added: marked("added"), gone: marked("gone"), changed: marked("changed"),
+               chosen: current().querySelector(".compare select").value, facts: told(".facts"),
+               old: told("[id='response.responses'] .type"), sign: told("[id='response.responses'] .mark") });
+        """,
+    )
+    assert result["part"] == "response"
+    assert "response.responses.topic_id" in result["added"]
+    assert result["gone"] == ["response.responses.topic"]
+    assert "response.responses" in result["changed"]
+    assert result["chosen"] == "11"
+    assert "1 removed" in result["facts"]
+    assert (result["old"], result["sign"]) == ("ARRAY COMPACT_ARRAY", "~")
+
+
+def test_a_byte_marks_its_field_everywhere(folder: Path) -> None:
+    result = seen(
+        folder,
+        "api/fetch.html#request-v12",
+        """
+        const rows = [...current().querySelectorAll(".spans tr")];
+        const span = rows.find(tr => tr.querySelector("th").textContent === "fetch_offset");
+        const bytes = [...current().querySelectorAll(`.hex b[data-span="${span.dataset.span}"]`)];
+        bytes[0].dispatchEvent(new PointerEvent("pointerover", { bubbles: true }));
+        const lit = [...current().querySelectorAll(".lit")];
+        const marks = lit.filter(found => found.matches(".line, .box, .fields tr"));
+        tell({ bytes: bytes.length, lit: lit.filter(found => found.matches(".hex b")).length,
+               names: marks.map(found => found.textContent.trim().split(/\\s/)[0]) });
+        """,
+    )
+    assert result["bytes"] == 8
+    assert result["lit"] == 8
+    assert result["names"] == ["fetch_offset", "fetch_offset", "fetch_offset8"]
+
+
+def test_search_finds_what_is_meant_first(folder: Path) -> None:
+    queries = ["fetch offset", "NOT_LEADER", "group instance id", "READ_COMMITTED", "error 27", "Metadata"]
+    result = seen(
+        folder,
+        "index.html",
+        f"""
+        const found = {{}};
+        for (const query of {json.dumps(queries)}) found[query] = (await search(query))[0];
+        tell({{ found }});
+        """,
+    )
+    first = result["found"]
+    assert first["fetch offset"] == "api/fetch.html#request.topics.partitions.fetch_offset"
+    assert first["NOT_LEADER"].startswith("errors.html#6")
+    assert first["group instance id"].endswith("group_instance_id")
+    assert first["READ_COMMITTED"] == "enums.html#IsolationLevel.READ_COMMITTED"
+    assert first["error 27"] == "errors.html#27"
+    assert first["Metadata"] == "api/metadata.html"
+
+
+def test_the_keyboard_reaches_the_search_and_copies(folder: Path) -> None:
+    result = seen(
+        folder,
+        "api/api_versions.html",
+        """
+        document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "/", bubbles: true }));
+        const focused = document.activeElement.id;
+        await search("Fetch");
+        one("#search").blur();
+        const before = document.documentElement.dataset.theme;
+        one("#theme").click();
+        current().querySelector("[data-copy=hex]").click();
+        await until(() => current().querySelector(".told").textContent);
+        const after = document.documentElement.dataset.theme;
+        tell({ focused, copied: told(".told"), before, after, command: told(".command") });
+        """,
+    )
+    assert result["focused"] == "search"
+    assert result["copied"] == "Copied"
+    assert {result["before"], result["after"]} == {"dark", "light"}
+    assert result["command"].startswith("kwire decode --payload 0012")
+
+
+def test_the_index_filters_and_knows_the_anchors_of_kafkas_page(folder: Path) -> None:
+    result = seen(
+        folder,
+        "index.html",
+        """
+        const filter = one("[data-filter=listener]");
+        filter.value = "controller";
+        filter.dispatchEvent(new Event("input", { bubbles: true }));
+        tell({ shown: seen(".keys tbody tr").length, all: all(".keys tbody tr").length,
+               told: one(".shown").textContent, anchor: Boolean(one("#The_Messages_Fetch")) });
+        """,
+    )
+    assert 0 < result["shown"] < result["all"]
+    assert result["told"] == f"{result['shown']} of {result['all']}"
+    assert result["anchor"]
+
+
+PAGES = (
+    *("index.html", "api/fetch.html", "coordinator/offset_commit.html", "errors.html", "enums.html", "types.html"),
+    *("releases/index.html", "releases/4.0.0.html", "headers.html"),
+)
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_pages_load_alone_and_fit_a_phone(folder: Path, path: str) -> None:
+    script = "tell({ wider: document.documentElement.scrollWidth - innerWidth, heading: one('h1').textContent });"
+    result = seen(folder, path, script, "--window-size=500,900")
+    assert result["heading"]
+    assert result["wider"] <= 0
+
+
+@pytest.mark.skipif("KWIRE_AXE" not in os.environ, reason="KWIRE_AXE names no axe.min.js: make guide-check")
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("path", PAGES)
+def test_axe_finds_nothing(folder: Path, path: str, theme: str) -> None:
+    axe = Path(os.environ["KWIRE_AXE"]).read_text("utf-8")
+    result = seen(
+        folder,
+        path,
+        f"""
+        document.documentElement.dataset.theme = "{theme}";
+        {axe}
+        const {{ violations }} = await window.axe.run(document, {{ preload: false }});
+        tell({{ found: violations.map(({{ id, nodes }}) => [id, nodes.length, nodes[0].html.slice(0, 200)]) }});
+        """,
+    )
+    assert result["found"] == []
