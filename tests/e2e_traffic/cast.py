@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.real_kafka.releases import NEWEST, STREAMS
+from tests.real_kafka.releases import COMPLETE, NEWEST
 
 USERS = {"alice": "alice-secret", "bob": "bob-secret"}
 """Passwords of this scenario and of nothing else: PLAIN sends them as they are. Bob is known to SCRAM only."""
@@ -65,7 +65,7 @@ CAST = (
     Member(f"java-{NEWEST}", f"kafka-clients {NEWEST}", "java", "Clients", None, "SCRAM-SHA-512", "bob"),
     Member("java-consumer", f"kafka-clients {NEWEST}", "java", "Clients", settings={"group": "consumer"}),
     Member("java-share", f"kafka-clients {NEWEST}", "java", "Clients", settings={"group": "share"}, since=(4, 2)),
-    Member("streams", f"kafka-streams {STREAMS}", "java", "Streams", since=(4, 2)),
+    Member("streams", f"kafka-streams {COMPLETE}", "java", "Streams", since=(4, 2)),
     Member("sarama", "sarama 1.61.1", "go", "sarama"),
     Member("sarama-login", "sarama 1.61.1", "go", "sarama", None, "PLAIN", "alice", settings={"version": "4.3.1"}),
     Member("sarama-as-of-2.1", "sarama 1.61.1", "go", "sarama", settings={"version": "2.1.0"}),

@@ -1,6 +1,6 @@
 """What Kafka's own tools say about groups, offsets, transactions and metadata of a broker, with its logs.
 
-``python -m tests.e2e_traffic.internal_topics FOLDER`` makes the sample of ``tests/data/logs/4.1.1-groups`` anew.
+``python -m tests.e2e_traffic.internal_topics FOLDER`` makes a sample as in ``tests/data/logs/4.1.1-groups``.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from pathlib import Path
 from tests.e2e_traffic.console import JAVA
 from tests.real_kafka.broker import Broker, end
 from tests.real_kafka.jars import SIMPLE, TOOLS, classpath
+from tests.real_kafka.releases import COMPLETE
 
-RELEASE = "4.1.1"
 ROOT = Path(__file__).parents[2]
 TOPICS = ("__consumer_offsets", "__transaction_state", "__cluster_metadata")
 GROUP_COMMAND = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
@@ -30,7 +30,7 @@ DECODERS = {
 def record(folder: Path) -> None:
     """Run broker and clients; leave logs and what tools print in ``folder``."""
     folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory() as scratch, Broker(RELEASE, Path(scratch) / "broker") as broker:
+    with tempfile.TemporaryDirectory() as scratch, Broker(COMPLETE, Path(scratch) / "broker") as broker:
         command = [str(ROOT / ".venv-peers" / "bin" / "python"), str(Path(__file__).with_name("groups_client.py"))]
         client = subprocess.Popen([*command, broker.bootstrap], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         try:
@@ -52,13 +52,13 @@ def keep(found: Path, folder: Path) -> None:
     target.mkdir(exist_ok=True)
     segment = target / f"{0:020}.log"
     shutil.copy(found / segment.name, segment)
-    printed = tool("kafka.tools.DumpLogSegments", DECODERS[name], "--files", str(segment))
+    printed = tool("org.apache.kafka.tools.DumpLogSegments", DECODERS[name], "--files", str(segment))
     (folder / f"{name}.txt").write_text(printed.replace(f"{folder}/", ""))
 
 
 def tool(name: str, *arguments: str) -> str:
     """What a tool prints on its standard output."""
-    command = [*JAVA, "-cp", classpath(RELEASE, SIMPLE, TOOLS), name, *arguments]
+    command = [*JAVA, "-cp", classpath(COMPLETE, SIMPLE, TOOLS), name, *arguments]
     done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
     return done.stdout

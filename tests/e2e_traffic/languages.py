@@ -14,7 +14,7 @@ from pathlib import Path
 from tests.e2e_traffic.console import JAVA, TRACE
 from tests.e2e_traffic.venvs import ROOT
 from tests.real_kafka.jars import classpath
-from tests.real_kafka.releases import NEWEST, STREAMS
+from tests.real_kafka.releases import COMPLETE, NEWEST
 
 SOURCES = Path(__file__).with_name("clients")
 BUILT = ROOT / "build" / "traffic"
@@ -43,7 +43,7 @@ def _node(program: str) -> list[str]:
 
 def _java(program: str) -> list[str]:
     """The program's source file, which java compiles itself, with the jars of the newest release that has them."""
-    jars = classpath(STREAMS if program == "Streams" else NEWEST)
+    jars = classpath(COMPLETE if program == "Streams" else NEWEST)
     return [*JAVA, TRACE, "-cp", jars, str(SOURCES / "java" / f"{program}.java")]
 
 

@@ -12,7 +12,7 @@ STRICT = "4.0.0"
 
 NEWEST = RELEASES.newest.name
 
-STREAMS = "4.3.1"
-"""The newest release of Kafka Streams in Maven: 4.4.0 was published without it."""
+COMPLETE = "4.3.1"
+"""The newest release with all modules in Maven: 4.4.0 was published without Kafka Streams and the console tools."""
 
 BROKERS = (BEFORE, STRICT, NEWEST)
