@@ -63,7 +63,7 @@ GENERATED_LAYERS = (
 PIPELINE_LAYERS = (
     ("folders",),
     ("capture", "columns", "csv_cells", "options", "spark_types", "unread", "worker"),
-    ("inputs", "rows", "session", "state"),
+    ("inputs", "rows", "session", "state", "stored"),
     ("projection", "tables"),
     ("frames", "reports", "segments"),
     ("streaming", "text_logs"),

@@ -14,9 +14,19 @@ import sys
 
 from rich.console import Console
 
-from kwire_spark import print_report, read_exchanges, read_refusals, readiness, spark_session, write, write_report
+from kwire_spark import (
+    clients,
+    print_report,
+    read_exchanges,
+    read_refusals,
+    readiness,
+    spark_session,
+    write,
+    write_report,
+)
 from kwire_spark.inputs import find
-from kwire_spark.tables.clients import EXCHANGE_COLUMNS, REFUSAL_COLUMNS, identified, tally
+from kwire_spark.stored import Origin
+from kwire_spark.tables.clients import EXCHANGE_COLUMNS, REFUSAL_COLUMNS
 
 TASKS_PER_CORE = 3
 
@@ -28,11 +38,9 @@ def main(target: str, out: str, *paths: str) -> int:
     )  # by default, sources count the cores of the driver
     exchanges = read_exchanges(inputs, columns=EXCHANGE_COLUMNS, partitions=tasks)
     refusals = read_refusals(inputs, columns=REFUSAL_COLUMNS)
-    counted = tally(exchanges, refusals).persist()  # one pass over the inputs
-    clients = identified(counted)
-    write(clients.coalesce(1), out, "clients")
-    write(counted.where("_corrupt IS NOT NULL").select("source", "position", "_corrupt"), out, "problems")
-    report = readiness(clients, target)
+    seen = clients(exchanges, refusals).persist()  # one pass over the inputs
+    write(seen.coalesce(1), out, "clients", origin=Origin(str(inputs), inputs.skipped))
+    report = readiness(seen, target)
     print_report(report, Console(width=140))
     write_report(report, out)
     return report.exit_code

@@ -7,7 +7,7 @@
     spark = spark_session()
     exchanges = read_exchanges("captures/*.pcap.gz", "logs/kafka-request.log*")
     clients(exchanges).createOrReplaceTempView("clients")
-    spark.sql("SELECT client_id, api, version, sum(requests) FROM clients GROUP BY ALL").show()
+    spark.sql("SELECT client_id, api, version, sum(requests) FROM clients WHERE _corrupt IS NULL GROUP BY ALL").show()
     print(readiness(clients(exchanges), "4.1.1").summary)
 
 Names are imported on first access, so that importing the package loads neither Spark nor Arrow.
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from kwire_spark.reports.terminal import print_report as print_report
     from kwire_spark.session import spark_session as spark_session
     from kwire_spark.tables.clients import clients as clients
+    from kwire_spark.tables.read import read_clients as read_clients
     from kwire_spark.tables.read import read_exchanges as read_exchanges
     from kwire_spark.tables.read import read_frames as read_frames
     from kwire_spark.tables.read import read_records as read_records
@@ -48,6 +49,7 @@ _MODULES = {
     "messages": "tables.typed",
     "offsets": "reports.offsets",
     "print_report": "reports.terminal",
+    "read_clients": "tables.read",
     "read_exchanges": "tables.read",
     "read_frames": "tables.read",
     "read_records": "tables.read",

@@ -8,7 +8,7 @@
 ``CLIENTS``     which client used which API versions, from all of these
 ==============  =====================================================================================================
 
-The last column of every source is ``_corrupt``: null, except for rows that report broken input.
+The last column of all is ``_corrupt``: null, except for rows that report broken input.
 Such a row has the problem in ``_corrupt`` and its place in ``source`` and ``position``; its other columns are null.
 """
 
@@ -166,4 +166,10 @@ CLIENTS = schema(
     ("connections", pa.int64(), "Number of connections."),
     ("source", pa.string(), "File of the first request."),
     ("position", pa.int64(), "Byte offset of the first request in that file."),
+    ("bytes", pa.int64(), "Bytes of the requests and their responses (captures)."),
+    ("begun", pa.int64(), "Number of connections whose first request is among them (captures)."),
+    ("unread", pa.int64(), "Bytes of connections that were not read for the reason in _corrupt (captures)."),
+    CORRUPT,
 )
+BASIS = ("bytes", "begun", "unread", "_corrupt")
+"""Columns of CLIENTS that say what the counts are based on."""

@@ -1,7 +1,8 @@
-"""File types, detected from file contents: captures, log segments, request logs and server logs.
+"""File types, detected from file contents: captures, log segments, request logs and server logs; and tables.
 
 ``find`` takes files, folders and patterns and returns :class:`Inputs`: the paths by type, and the files that were
-skipped, with the reason. It needs no Spark and reads at most 256 KB of each file.
+skipped, with the reason. It needs no Spark and reads at most 256 KB of each file. A folder in which there is none of
+these may be, or have, tables that an earlier run wrote.
 """
 
 from __future__ import annotations
@@ -11,13 +12,17 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kwire.logs.segment import FILE_NAME
 from kwire_spark.capture.pcap import MAGICS as PCAP
 from kwire_spark.capture.pcapng import MAGIC as PCAPNG
 from kwire_spark.capture.streams import DamagedStreamError, Window
 from kwire_spark.folders import regular
-from kwire_spark.options import Options
+from kwire_spark.options import OptionError, Options
+
+if TYPE_CHECKING:
+    from kwire_spark.stored import StoredTable
 
 KINDS = CAPTURE, LOG, REQUEST_LOG, SERVER_LOG = "captures", "logs", "request_logs", "server_logs"
 """Types of inputs: the fields of :class:`Inputs` with their paths."""
@@ -42,7 +47,8 @@ _REFUSED = re.compile(rb"with unsupported version|Exception while processing req
 class Inputs:
     """Paths by type. ``logs`` keeps folders that were given as such, because the folder determines which of its files
     are read. ``skipped`` has path and reason, but not the :data:`PART` files of data directories; ``unreadable`` is
-    the subset of skipped paths that could not be opened. ``size`` is the total size on disk in bytes."""
+    the subset of skipped paths that could not be opened. ``size`` is the total size on disk in bytes. ``tables`` are
+    alone, with what they were made of as text."""
 
     captures: tuple[str, ...] = ()
     logs: tuple[str, ...] = ()
@@ -51,11 +57,14 @@ class Inputs:
     skipped: tuple[tuple[str, str], ...] = ()
     unreadable: frozenset[str] = frozenset()
     size: int = field(default=0, compare=False)
+    tables: tuple[StoredTable, ...] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.captures or self.logs or self.request_logs or self.server_logs)
+        return bool(self.captures or self.logs or self.request_logs or self.server_logs or self.tables)
 
     def __str__(self) -> str:
+        if self.tables:
+            return "; ".join(dict.fromkeys(table.origin.inputs or f"the table {table.path}" for table in self.tables))
         kinds = [
             (self.captures, "capture", "captures"),
             (self.logs, "data directory or segment", "data directories or segments"),
@@ -72,9 +81,13 @@ def find(paths: Iterable[str | Path]) -> Inputs:
     skipped: dict[str, str] = {}
     unreadable: set[str] = set()
     size = 0
+    tables: list[StoredTable] = []
     for path in map(str, paths):
-        for file in Options({"path": path}).files():
-            kind, reason = sniff(file)
+        kinds = {file: sniff(file) for file in Options({"path": path}).files()}
+        if not any(kind in KINDS for kind, _ in kinds.values()) and (stored := _stored(path)):
+            tables += stored
+            continue
+        for file, (kind, reason) in kinds.items():
             if kind == UNREADABLE:
                 unreadable.add(file)
             if reason or kind is None:
@@ -82,12 +95,21 @@ def find(paths: Iterable[str | Path]) -> Inputs:
             else:
                 size += Path(file).stat().st_size
                 by_kind[kind][path if kind == LOG and Path(path).is_dir() else file] = None
+    if tables and any(by_kind.values()):
+        raise OptionError(f"{tables[0].path} is a table: give either tables or captures and logs")
     return Inputs(
         **{kind: tuple(by_kind[kind]) for kind in KINDS},
         skipped=(*skipped.items(),),
         unreadable=frozenset(unreadable),
         size=size,
+        tables=(*tables,),
     )
+
+
+def _stored(path: str) -> list[StoredTable]:
+    from kwire_spark.stored import stored_tables
+
+    return stored_tables(*Options({"path": path}).paths())
 
 
 def sniff(path: str) -> tuple[str | None, str]:
@@ -108,6 +130,8 @@ def sniff(path: str) -> tuple[str | None, str]:
         return None, "empty file"
     if head.startswith((*PCAP, PCAPNG)):
         return CAPTURE, ""
+    if head.startswith(b"PAR1"):
+        return None, "Parquet: to read a table that kwire-spark wrote, name its folder alone"
     if b"\0" in head[:4096]:
         return None, "unknown binary format: expected pcap, pcapng or a log segment named like Kafka's"
     if b"Completed request:" in head:

@@ -10,7 +10,7 @@ from kwire_spark.command import run
 from kwire_spark.reports.basis import Basis, Problem, basis_of, with_basis, with_problems
 from kwire_spark.reports.report import Report
 from kwire_spark.reports.terminal import print_report
-from kwire_spark.tables.clients import tally
+from kwire_spark.tables.clients import clients
 from kwire_spark.unread import HTTP, MISSING, PARTIAL, TLS, UNDECIDED
 from tests.pipeline.capture_files import EPOCH, Conversation, packets, recorded, write_pcap
 from tests.pipeline.report_rows import START, exchange, exchanges_of
@@ -30,7 +30,7 @@ ROWS = [
 @pytest.mark.parametrize("added_up", [False, True])
 def test_the_basis_is_that_of_all_connections(added_up: bool) -> None:
     table = exchanges_of(*ROWS)
-    basis = basis_of(tally(table) if added_up else table)
+    basis = basis_of(clients(table) if added_up else table)
     assert (basis.requests, basis.connections, basis.read, basis.unread, basis.share) == (3, 1, 400, 600, 40.0)
     assert basis.first_seen == START
     assert [(one.reason, one.places, one.unread) for one in basis.problems] == [

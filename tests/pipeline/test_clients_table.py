@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from kwire_spark.columns import CLIENTS, REFUSALS
-from kwire_spark.tables.clients import EXCHANGE_COLUMNS, REFUSAL_COLUMNS, clients, tally
+from kwire_spark.tables.clients import EXCHANGE_COLUMNS, REFUSAL_COLUMNS, clients
 from kwire_spark.tables.relations import LocalTable, query
 from tests.pipeline.report_rows import exchange, exchanges_of, table_of
 
@@ -38,7 +38,8 @@ def test_requests_are_counted_by_who_and_what() -> None:
     )
     found = clients(only(table, EXCHANGE_COLUMNS), only(refusals_of({"version": 1}), REFUSAL_COLUMNS))
     assert found.columns == CLIENTS.names
-    rows = sorted(found.rows(), key=lambda row: (row["seen_in"], -row["requests"]))
+    known = [row for row in found.rows() if row["api_key"] is not None]
+    rows = sorted(known, key=lambda row: (row["seen_in"], -row["requests"]))
     counts = [(row["seen_in"], row["version"], row["principal"], row["requests"]) for row in rows]
     assert counts[0] == ("capture", 9, None, 4)
     assert sorted(counts[1:], key=str) == [
@@ -76,17 +77,30 @@ def test_errors_are_counted_and_the_example_is_the_first_whose_time_is_known() -
 def test_what_is_broken_is_told_in_the_same_pass() -> None:
     nothing = dict.fromkeys(exchange()) | {"source": "a.pcap", "_corrupt": "cut off"}
     table = exchanges_of(exchange(), nothing | {"position": 7}, nothing | {"position": 7, "source": "b.pcap"})
-    broken = [row for row in tally(table).rows() if row["_corrupt"]]
+    rows = list(clients(table).rows())
+    broken = [row for row in rows if row["_corrupt"]]
     assert {(row["source"], row["position"], row["_corrupt"]) for row in broken} <= {
         ("a.pcap", 7, "cut off"),
         ("b.pcap", 7, "cut off"),
     }
     assert len(broken) == 2
-    assert len(list(clients(table).rows())) == 1
+    assert len(rows) == 3
+
+
+def test_clients_that_were_counted_before_are_added_up() -> None:
+    monday = exchanges_of(exchange(at=2, connection="a", request_size=10), exchange(at=1, connection="b", position=7))
+    broken = dict.fromkeys(exchange()) | {"source": "a.pcap", "position": 7, "_corrupt": "cut off", "unread": 5}
+    tuesday = exchanges_of(exchange(at=3, connection="a", response_size=5), broken)
+    both = clients(clients(monday), clients(tuesday), refusals_of({"version": 1}))
+    (seen,) = [row for row in both.rows() if row["seen_in"] == "capture"]
+    assert (seen["requests"], seen["connections"], seen["bytes"], seen["begun"]) == (3, 3, 15, 3)
+    assert (seen["last_seen"] - seen["first_seen"], seen["position"]) == (timedelta(seconds=2), 7)
+    assert [row["unread"] for row in both.rows() if row["_corrupt"]] == [5]
+    assert [row["requests"] for row in both.rows() if row["seen_in"] == "server_log"] == [1]
 
 
 def test_something_else_is_refused() -> None:
-    with pytest.raises(ValueError, match="expected exchanges or refusals"):
+    with pytest.raises(ValueError, match="expected exchanges, refusals or clients"):
         clients(table_of(pa.schema([("id", pa.int64())])))
     with pytest.raises(ValueError, match="at least one table"):
         clients()

@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 from pyarrow import parquet
 
+from kwire.connection.events import CLIENT, SERVER
 from kwire_spark.command import run
 from kwire_spark.inputs import find
 from kwire_spark.readers import read_batches
+from tests.pipeline.capture_files import Conversation, packets, write_pcap
 
 DATA = Path(__file__).parents[1] / "data"
 
@@ -44,12 +46,26 @@ def test_latency(log: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -
     assert all(row["local_ms"] is not None for row in rows)
 
 
-@pytest.mark.parametrize("name", ["census", "latency"])
+@pytest.mark.parametrize("name", ["clients", "census", "latency"])
 def test_no_request_is_no_success(tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str) -> None:
     quiet = tmp_path / "server.log"
     quiet.write_text("[2026-01-02 12:00:00,000] INFO [KafkaServer id=1] started (kafka.server.KafkaServer)\n")
     assert run([name, str(quiet), "--out", str(tmp_path / "out"), "-q"]) == 2
     assert "no requests found in 1 server log" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("name", ["clients", "census", "latency", "readiness"])
+def test_without_a_request_too_little_was_read(tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str) -> None:
+    hello = b"\x16\x03\x01\x02\x00\x01" + bytes(511)
+    capture = write_pcap(tmp_path / "tls.pcap", packets(Conversation([(CLIENT, 0, hello), (SERVER, 1, hello)])))
+    target = ["--target", "4.1.1"] if name == "readiness" else []
+    assert run([name, str(capture), *target, "--out", str(tmp_path / "out"), "-q"]) == 4
+    told = " ".join(capsys.readouterr().out.split())
+    assert "INCOMPLETE: only 0.0 % of the bytes" in told
+    assert "not Kafka: TLS" in told
+    assert run([name, str(capture), *target, "--out", str(tmp_path / "none"), "-q", "--min-coverage", "0"]) == 2
+    assert "no requests found in 1 capture: not Kafka: TLS: capture where" in capsys.readouterr().err
 
 
 def test_offsets_need_a_data_directory(log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

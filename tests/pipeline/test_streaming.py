@@ -59,10 +59,9 @@ from kwire_spark.streaming import follow, keep_clients, packets_in, topic
 from kwire_spark.streaming.connections import Follower, too_late
 from kwire_spark.streaming.ends import STATE, Ends
 from kwire_spark.streaming.keeping import add_batch
-from kwire_spark.streaming.keeping import merged as merged_clients
 from kwire_spark.streaming.packets import packet_batches
 from kwire_spark.tables.clients import EXCHANGE_COLUMNS, KEYS, clients
-from kwire_spark.unread import NO_FRAME, PARTIAL, STRAY
+from kwire_spark.unread import NO_FRAME, PARTIAL, STRAY, UNDECIDED
 from tests.effort import examples
 from tests.pipeline.capture_files import (
     ALICE,
@@ -77,6 +76,7 @@ from tests.pipeline.capture_files import (
 )
 from tests.pipeline.capture_files import frame as link_frame
 from tests.pipeline.report_rows import client, exchange, in_spark
+from tests.pipeline.test_late_captures import OTHER_PORTS
 
 RECORDING = "kafka-python-on-3.9.1"
 ETHERNET = 1
@@ -327,6 +327,26 @@ def test_parts_of_frames_with_secrets_are_not_stored_and_the_next_frames_are_rea
             assert (row["api"], row["client_id"]) == (name.removesuffix("Request"), "me")
 
 
+@pytest.mark.parametrize("last", [35, None])
+def test_undecided_bytes_are_told_with_each_batch(tmp_path: Path, last: int | None) -> None:
+    """Once, whether the connection is decided later or not: a report between batches must not lack them."""
+    talk, *_ = [one for one in recorded("aiokafka-on-4.1.1") if len(one.segments) > 20]
+    late = packets(Conversation(talk.segments, *OTHER_PORTS), size=100)[8:last]
+    wanted = ConnectionProjection("exchanges")
+    path = write_pcap(tmp_path / "a.pcap", late)
+    found = [packet for packet in file_packets(str(path)) if isinstance(packet, Packet)]
+    ends, batches = Ends(min(found[0].key, reverse(found[0].key)), (), wanted), []
+    for some in (found[:20], found[20:]):
+        rows = [row for packet in some for row in ends.add(packet)]
+        batches.append(wanted.batch([*rows, *ends.pause()]).to_pylist())
+        ends = Ends.restored(ends.stored(), wanted)
+    (told,) = [row["unread"] for row in batches[0] if row["_corrupt"] == UNDECIDED]
+    assert told == sum(len(packet.data) for packet in found[:20])
+    later = [*batches[1], *wanted.batch(list(ends.close())).to_pylist()]
+    sizes = [row[name] or 0 for row in later for name in ("request_size", "response_size", "unread")]
+    assert sum(sizes) == sum(len(packet.data) for packet in found[20:])
+
+
 @pytest.mark.parametrize("lost", range(4, 40, 3))
 def test_packets_that_wait_for_others_are_not_stored(tmp_path: Path, lost: int) -> None:
     capture = packets(Conversation([*IN_PARTS["answer"], *IN_PARTS["AlterConfigsRequest"], *ORDINARY]), size=20)
@@ -542,11 +562,11 @@ def test_a_batch_that_runs_again_is_not_added_twice(stream: SparkSession, tmp_pa
         add_batch(str(tmp_path), "clients", "parquet", exchanges, number)
         tables.append(pq.read_table(tmp_path / "clients").to_pylist())
     assert tables[1] == tables[0]
-    once, twice = ({tuple(map(row.get, KEYS)): row["requests"] for row in table} for table in tables[1:])
-    assert twice == {key: 2 * count for key, count in once.items()}
-    problems = pq.read_table(tmp_path / "clients_problems").to_pylist()
-    assert [row["source"] for row in problems] == [str(tmp_path / "none.pcap")], "each once, whatever batch it is in"
-    assert {row["source"] for row in tables[2]} == {str(capture)}
+    once, twice = ({(*map(row.get, KEYS), row["_corrupt"]): row for row in table} for table in tables[1:])
+    for count in ("requests", "bytes", "begun"):
+        assert {key: row[count] for key, row in twice.items()} == {key: 2 * row[count] for key, row in once.items()}
+    sources = {row["_corrupt"] is None: row["source"] for row in tables[2]}
+    assert sources == {True: str(capture), False: str(tmp_path / "none.pcap")}
 
 
 def test_what_is_broken_is_told_and_the_rest_goes_on(stream: SparkSession, tmp_path: Path) -> None:
@@ -629,7 +649,7 @@ def test_a_stream_that_begins_with_nothing_goes_on(stream: SparkSession, tmp_pat
 def test_counts_of_batches_are_added_and_the_example_is_the_first_whose_time_is_known(spark: SparkSession) -> None:
     counts = {"errors": 1, "refused": 2, "connections": 3}
     rows = client(requests=4, position=9, **counts), client(requests=5, position=1, first_seen=None, **counts)
-    (row,) = merged_clients(in_spark(spark, CLIENTS, *rows)).collect()
+    (row,) = clients(in_spark(spark, CLIENTS, *rows)).collect()
     assert [row[name] for name in ("requests", "errors", "refused", "connections")] == [9, 2, 4, 6]
     assert (row["position"], row["first_seen"]) == (9, rows[0]["first_seen"].replace(tzinfo=None))
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from enum import IntEnum
-from functools import reduce, wraps
+from functools import cached_property, reduce, wraps
 from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from kwire.releases import Releases
     from kwire_spark.reports.basis import Basis, Problem
     from kwire_spark.reports.report import Report
+    from kwire_spark.stored import Origin
     from kwire_spark.tables.relations import Relation
 
     Command = Callable[..., Any]
@@ -121,13 +123,22 @@ class Run:
         with self.step(f"Reading {self.inputs}"):
             return self.engine.read(table, inputs or self.inputs, columns, self.options | options)
 
-    def tally(self, exchanges: Relation | None = None) -> Relation:
-        """CLIENTS and broken rows of all inputs, computed in one pass and cached: see ``tables.clients.tally``."""
-        from kwire_spark.tables.clients import EXCHANGE_COLUMNS, REFUSAL_COLUMNS, tally
+    @cached_property
+    def origin(self) -> Origin:
+        """What the tables of this run are made of."""
+        from kwire_spark.stored import Origin
 
+        return Origin(str(self.inputs), self.inputs.skipped, datetime.now(UTC).isoformat())
+
+    def clients(self, exchanges: Relation | None = None) -> Relation:
+        """CLIENTS of all inputs, computed in one pass and cached."""
+        from kwire_spark.tables.clients import EXCHANGE_COLUMNS, REFUSAL_COLUMNS, clients
+
+        if self.inputs.tables:
+            return self.cached(clients(self.read("clients")))
         if exchanges is None:
             exchanges = self.read("exchanges", *EXCHANGE_COLUMNS)
-        return self.cached(tally(exchanges, self.read("refusals", *REFUSAL_COLUMNS)))
+        return self.cached(clients(exchanges, self.read("refusals", *REFUSAL_COLUMNS)))
 
     def cached(self, table: Relation) -> Relation:
         """The table, computed now and kept."""
@@ -135,14 +146,30 @@ class Run:
             return self.engine.cached(table)
 
     def write_clients(self, clients: Relation) -> None:
-        """Write the table ``clients`` below ``out``."""
+        """Write the table ``clients`` below ``out``, unless that is the one which was read."""
+        if any(Path(table.path).resolve() == Path(self.out, "clients").resolve() for table in self.inputs.tables):
+            return
         with self.step("Writing clients"):
-            self.engine.write_clients(clients, self.out)
+            self.engine.write_clients(clients, self.out, self.origin)
+
+    def basis(self, table: Relation) -> Basis:
+        """What a report on CLIENTS or EXCHANGES is based on. :class:`OptionError` if there is no request to report on
+        although enough was read."""
+        from kwire_spark.reports.basis import basis_of
+        from kwire_spark.tables.clients import KNOWN
+        from kwire_spark.tables.relations import collect
+
+        basis = basis_of(table)
+        if not all(table.complete for table in self.inputs.tables):
+            basis = replace(basis, known=False)
+        if basis.suffices(self.min_coverage) and not collect(f"SELECT 1 FROM {{t}} WHERE {KNOWN} LIMIT 1", t=table):
+            raise _no_requests(self.inputs, basis.problems)
+        return basis
 
     def publish(self, report: Report, basis: Basis | Sequence[Problem], requests: Relation | None = None) -> int:
         """Write the report's page and tables, print it with its basis or problems, and return its exit code.
 
-        The summary says which of ``requests``, a tally or EXCHANGES, are newer than the known releases. Files come
+        The summary says which of ``requests``, CLIENTS or EXCHANGES, are newer than the known releases. Files come
         first, because printing ends early if the output is piped into ``head``.
         """
         from rich.markup import escape
@@ -166,20 +193,24 @@ class Run:
         return report.exit_code
 
 
-def no_requests(run: Run, problems: Sequence[Problem]) -> OptionError:
+def _no_requests(inputs: Inputs, problems: Sequence[Problem]) -> OptionError:
     """The error of a command whose inputs have no request; with the first problem and advice, if any."""
     if not problems:
-        return OptionError(f"no requests found in {run.inputs}")
+        return OptionError(f"no requests found in {inputs}")
     hint = advice(reason := problems[0].reason)
-    return OptionError(f"no requests found in {run.inputs}: {reason}{f': {hint}' if hint else ''}")
+    return OptionError(f"no requests found in {inputs}: {reason}{f': {hint}' if hint else ''}")
 
 
 def with_inputs(
-    out_help: str = "Output directory; reports and tables of earlier runs are replaced.", *, local: bool = True
+    out_help: str = "Output directory; reports and tables of earlier runs are replaced.",
+    *,
+    local: bool = True,
+    stored: Sequence[str] = (),
 ) -> Callable[[Command], Command]:
     """Add the arguments and options of every command, which are passed to the function as one :class:`Run`.
 
-    ``local`` says whether the command knows another engine than Spark.
+    ``local`` says whether the command knows another engine than Spark, ``stored`` which tables of an earlier run it
+    reads: it needs the first, and takes the others if they are of the same run.
     """
     parameters = (
         QUIET,
@@ -219,6 +250,8 @@ def with_inputs(
             progress = Console(stderr=True, quiet=quiet)
             Options(options).protocol()  # fail before anything is read
             inputs = _find_inputs(paths, progress, options.get("mode") == FAILFAST)
+            if inputs.tables:
+                inputs = _with_tables(inputs, function.__name__, stored, options.keys() - {"protocol"})
             console = Console(width=None if sys.stdout.isatty() else WIDTH)
             chosen = engine_for(engine, inputs, out, table_format, master)
             run = Run(inputs, out, chosen, options, console, progress, min_coverage)
@@ -250,6 +283,34 @@ def only_writer(out: str) -> Iterator[None]:
         finally:
             with suppress(OSError):
                 Path(out).rmdir()  # if nothing was written
+
+
+def _with_tables(inputs: Inputs, command: str, wanted: Sequence[str], options: Set[str]) -> Inputs:
+    """The inputs with those of their tables that a command wants. :class:`OptionError` if it cannot use them."""
+    path = inputs.tables[0].path
+    if not wanted:
+        raise OptionError(f"{path} is a table: {command} reads captures and logs")
+    if options:
+        given = " and ".join(f"--{name.replace('_', '-')}" for name in sorted(options))
+        raise OptionError(f"{given} cannot be used with {path}, a table: use it when the table is written")
+    first = [table for table in inputs.tables if table.kind == wanted[0]]
+    folders = [Path(table.path).parent for table in first]
+    if not first:
+        raise OptionError(f"{command} needs the table {wanted[0]}, which `kwire-spark decode` writes: found {path}")
+    if len(folders) != len({*folders}):
+        several = " and ".join(table.path for table in first)
+        raise OptionError(f"{several} are tables of the same kind: name one of them")
+    runs = {(table.origin.written, Path(table.path).parent) for table in first if table.origin.written}
+    others = [
+        table
+        for table in inputs.tables
+        if table.kind in wanted[1:] and (table.origin.written, Path(table.path).parent) in runs
+    ]
+    if len(others) < len(first) * len(wanted[1:]):
+        others = []  # of some only, they would say less than the first
+    tables = (*first, *others)
+    skipped = dict.fromkeys(file for table in tables for file in (*table.origin.skipped, *inputs.skipped))
+    return replace(inputs, tables=tables, skipped=(*skipped,), size=sum(table.size for table in tables))
 
 
 def _find_inputs(paths: Sequence[str], progress: Console, failfast: bool) -> Inputs:

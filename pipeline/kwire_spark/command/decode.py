@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
@@ -25,6 +26,7 @@ def decode(run: Run, raw: bool, topics: str) -> int:
     Tables of APIs are in the folder apis; tables of records of Kafka's internal topics are in the folder internal.
     """
     from kwire_spark.columns import FRAMES
+    from kwire_spark.reports.basis import basis_of
 
     run.options["topics"] = topics
     inputs, tables = run.inputs, _tables(run)
@@ -43,10 +45,13 @@ def decode(run: Run, raw: bool, topics: str) -> int:
     if exchanges or inputs.server_logs:
         tables.add_clients()
     with run.step("Looking for broken input"):
-        broken = tables.problems()
+        broken = tables.broken_records()
+        basis = basis_of(tables.seen) if tables.seen is not None else None
     table = Table("tables", "Tables", rows=tuple(tables.rows), empty="None.").with_columns("table", "rows", "path")
-    report = Report("decode", "Decoded tables", (f"Read {inputs}.",), (table,))
-    return run.publish(report, broken, tables.requests if exchanges else None)
+    report = Report("decode", "Decoded tables", () if basis else (f"Based on {inputs}.",), (table,))
+    if basis is None:
+        return run.publish(report, broken)
+    return run.publish(report, replace(basis, problems=(*basis.problems, *broken)), tables.seen)
 
 
 def _tables(run: Run) -> LocalTables | SparkTables:

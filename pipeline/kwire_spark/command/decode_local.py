@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -43,6 +42,8 @@ class LocalTables:
         self._database = Database()
         self._names = TOPICS.empty_table()
         self._main: dict[str, str] = {}
+        self.seen: LocalTable | None = None
+        """CLIENTS, once they are written."""
 
     def add_main(self, name: str, columns: Sequence[str] = ()) -> None:
         """Write a table that readers return."""
@@ -76,27 +77,21 @@ class LocalTables:
 
     def add_clients(self) -> None:
         """Write the table ``clients``."""
-        refusals = self._database.table(REFUSAL_COLUMNS).add(self._stored("refusals", REFUSAL_COLUMNS))
-        self._add("clients", clients(self.requests, refusals).batches(CLIENTS), CLIENTS)
+        exchanges, refusals = (
+            self._database.table(columns).add(self._stored(name, columns))
+            for name, columns in (("exchanges", EXCHANGE_COLUMNS), ("refusals", REFUSAL_COLUMNS))
+        )
+        self.seen = clients(exchanges, refusals)
+        self._add("clients", self.seen.batches(CLIENTS), CLIENTS)
 
-    @cached_property
-    def requests(self) -> LocalTable:
-        """EXCHANGES, as far as they are needed for other tables."""
-        return self._database.table(EXCHANGE_COLUMNS).add(self._stored("exchanges", EXCHANGE_COLUMNS))
-
-    def problems(self) -> list[Problem]:
-        """Reasons and places of broken input."""
-        broken = []
-        for name in self._main.keys() - {"frames"}:  # exchanges have the same
-            columns = [
-                column for column in ("source", "position", "unread", "_corrupt") if column in TABLES[name].names
-            ]
-            broken.append(self._database.table(columns).add(self._stored(name, columns, ~KNOWN)))
-        return problems_of(*broken)
+    def broken_records(self) -> list[Problem]:
+        """Reasons and places of broken input that the table ``clients`` does not have."""
+        columns = ("source", "position", "_corrupt")
+        return problems_of(self._database.table(columns).add(self._stored("records", columns, ~KNOWN)))
 
     def _add(self, name: str, batches: Iterable[pa.RecordBatch], schema: pa.Schema, **options: Any) -> int:
         with self._run.step(f"Writing {name}"):
-            path, count = write_parquet(batches, schema, self._run.out, name, **options)
+            path, count = write_parquet(batches, schema, self._run.out, name, origin=self._run.origin, **options)
         self.rows.append((name, count, path))
         return count
 
@@ -109,7 +104,7 @@ class LocalTables:
             for name, batch in typed:
                 batch = with_names(batch, ids, names)
                 if name not in tables:
-                    table = parquet_table(self._run.out, f"{folder}/{name}", batch.schema)
+                    table = parquet_table(self._run.out, f"{folder}/{name}", batch.schema, origin=self._run.origin)
                     tables[name] = stack.enter_context(table)
                 tables[name].write(batch)
                 counts[name] += batch.num_rows

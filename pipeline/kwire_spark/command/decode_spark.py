@@ -33,6 +33,8 @@ class SparkTables:
         self._run = run
         self._engine: Any = run.engine
         self._main: dict[str, DataFrame] = {}
+        self.seen: DataFrame | None = None
+        """CLIENTS, once they are written."""
 
     def add_main(self, name: str, columns: Sequence[str] = ()) -> None:
         """Write a table that sources return."""
@@ -62,18 +64,11 @@ class SparkTables:
 
     def add_clients(self) -> None:
         """Write the table ``clients``."""
-        self._add(clients(*self._found("exchanges", "refusals")).coalesce(1), "clients")
+        self.seen = self._add(clients(*self._found("exchanges", "refusals")).coalesce(1), "clients")
 
-    @property
-    def requests(self) -> DataFrame:
-        """EXCHANGES."""
-        return self._main["exchanges"]
-
-    def problems(self) -> list[Problem]:
-        """Reasons and places of broken input."""
-        return problems_of(
-            *(table for name, table in self._main.items() if name != "frames")
-        )  # exchanges have the same
+    def broken_records(self) -> list[Problem]:
+        """Reasons and places of broken input that the table ``clients`` does not have."""
+        return problems_of(*self._found("records"))
 
     def _found(self, *names: str) -> list[DataFrame]:
         return [self._main[name] for name in names if name in self._main]
@@ -81,7 +76,7 @@ class SparkTables:
     def _add(self, table: DataFrame, name: str, **options: Any) -> DataFrame:
         """Write a table and read it back, so that tables made of it need not decode anything again."""
         with self._run.step(f"Writing {name}"):
-            path = write(table, self._run.out, name, self._engine.table_format, **options)
+            path = write(table, self._run.out, name, self._engine.table_format, origin=self._run.origin, **options)
         table = self._engine.session.read.format(self._engine.table_format).load(path)
         self.rows.append((name, table.count(), path))
         return table
@@ -91,7 +86,8 @@ class SparkTables:
 
         def write_typed(name: str) -> str:
             table = with_topic_names(typed(name).drop("_corrupt"), self._names)
-            return write(table, self._run.out, f"{folder}/{name}", self._engine.table_format)
+            target = f"{folder}/{name}"
+            return write(table, self._run.out, target, self._engine.table_format, origin=self._run.origin)
 
         names = sorted(counts)
         with self._run.step(f"Writing {', '.join(names)}"), ThreadPoolExecutor(AT_ONCE) as workers:

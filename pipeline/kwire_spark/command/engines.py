@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from kwire_spark.inputs import Inputs
+    from kwire_spark.stored import Origin
     from kwire_spark.tables.relations import Database, Relation
 
 AUTO, LOCAL, SPARK = ENGINES = "auto", "local", "spark"
@@ -38,8 +39,8 @@ class Engine(Protocol):
     def cached(self, table: Relation) -> Relation:
         """The table, computed now and kept."""
 
-    def write_clients(self, clients: Relation, folder: str) -> None:
-        """Write the table ``folder/clients``."""
+    def write_clients(self, clients: Relation, folder: str, origin: Origin) -> None:
+        """Write the table ``folder/clients``, which is made of ``origin``."""
 
 
 def engine_for(name: str, inputs: Inputs, out: str, table_format: str, master: str | None) -> Engine:
@@ -85,6 +86,7 @@ class SparkEngine:
             "exchanges": read.read_exchanges,
             "refusals": read.read_refusals,
             "records": read.read_records,
+            "clients": read.read_clients,
         }
         return reads[table](inputs, columns=columns, spark=self.session, **options)
 
@@ -93,10 +95,10 @@ class SparkEngine:
         table.count()
         return table  # type: ignore[no-any-return]
 
-    def write_clients(self, clients: Any, folder: str) -> None:
+    def write_clients(self, clients: Any, folder: str, origin: Origin) -> None:
         from kwire_spark.tables.write import write
 
-        write(clients.coalesce(1), folder, "clients", self.table_format)
+        write(clients.coalesce(1), folder, "clients", self.table_format, origin=origin)
 
 
 def _check_format(session: Any, name: str) -> None:
@@ -130,8 +132,8 @@ class LocalEngine:
     def cached(self, table: Relation) -> Relation:
         return table
 
-    def write_clients(self, clients: Any, folder: str) -> None:
+    def write_clients(self, clients: Any, folder: str, origin: Origin) -> None:
         from kwire_spark.columns import CLIENTS
         from kwire_spark.tables.files import write_parquet
 
-        write_parquet(clients.batches(CLIENTS), CLIENTS, folder, "clients")
+        write_parquet(clients.batches(CLIENTS), CLIENTS, folder, "clients", origin=origin)

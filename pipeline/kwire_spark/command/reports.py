@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kwire_spark.command.common import RELEASES, Run, no_requests, with_inputs
+from kwire_spark.command.common import RELEASES, Run, with_inputs
 from kwire_spark.options import OptionError, Options
 from kwire_spark.reports.report import Column, Report, Table
 from kwire_spark.reports.text import counted
@@ -45,20 +45,17 @@ PLACE = ("source", "position", "topic", "partition", "offset", "_corrupt")
 
 
 @click.command
-@with_inputs()
+@with_inputs(stored=["clients"])
 def clients(run: Run) -> int:
     """API versions in use by each client, with address, software and principal."""
-    from kwire_spark.reports.basis import basis_of
     from kwire_spark.reports.client_usage import collected
-    from kwire_spark.tables.clients import identified
 
-    tally = run.tally()
-    seen = identified(tally)
-    run.write_clients(seen)
-    with run.step("Adding up"):
+    def make_report(seen: Relation) -> Report:
         rows, more = collected(seen, ", ".join((*SHOWN, "api_key", "seen_in")))
         usage = usage_of(rows)
-    return run.publish(clients_report(usage[:MAX_ROWS], more + max(len(usage) - MAX_ROWS, 0)), basis_of(tally), tally)
+        return clients_report(usage[:MAX_ROWS], more + max(len(usage) - MAX_ROWS, 0))
+
+    return _publish(run, "Adding up", make_report)
 
 
 def usage_of(rows: Iterable[Row]) -> list[dict[str, Any]]:
@@ -98,7 +95,7 @@ def clients_report(rows: Sequence[Row], more: int) -> Report:
 )
 @click.option("--target-config", metavar="FILE", help="Properties file of a client, for a target with TLS or SASL.")
 @RELEASES
-@with_inputs()
+@with_inputs(stored=["clients"])
 def readiness(run: Run, target: str, target_config: str | None, releases: str | None) -> int:
     """Report clients that use versions which a release or a broker refuses.
 
@@ -116,45 +113,36 @@ def readiness(run: Run, target: str, target_config: str | None, releases: str | 
 
 @click.command
 @RELEASES
-@with_inputs()
+@with_inputs(stored=["clients", "exchanges"])
 def census(run: Run, releases: str | None) -> int:
     """Usage of APIs and versions by clients, over time, and which releases deprecate or refuse them."""
     from kwire_spark.reports.census import census as make_report
     from kwire_spark.tables.clients import EXCHANGE_COLUMNS
 
-    known = run.releases(releases)
-    exchanges = run.cached(run.read("exchanges", *EXCHANGE_COLUMNS))
+    known, exchanges = run.releases(releases), None
+    if not run.inputs.tables or any(table.kind == "exchanges" for table in run.inputs.tables):
+        exchanges = run.cached(run.read("exchanges", *EXCHANGE_COLUMNS))
     return _publish(run, "Adding up", lambda seen: make_report(seen, exchanges, releases=known), exchanges)
 
 
 def _publish(run: Run, doing: str, make: Callable[[Relation], Report], exchanges: Relation | None = None) -> int:
     """Make and publish a report on the table clients, and write the table."""
-    from kwire_spark.reports.basis import basis_of
-    from kwire_spark.tables.clients import identified
-    from kwire_spark.tables.relations import collect
-
-    tally = run.tally(exchanges)
-    seen = identified(tally)
+    seen = run.clients(exchanges)
     with run.step(doing):
-        report, basis = make(seen), basis_of(tally)
-    if not any(table.rows for table in report.tables) and not collect("SELECT 1 FROM {seen} LIMIT 1", seen=seen):
-        raise no_requests(run, basis.problems)
+        basis, report = run.basis(seen), make(seen)
     run.write_clients(seen)
-    return run.publish(report, basis, tally)
+    return run.publish(report, basis, seen)
 
 
 @click.command
-@with_inputs()
+@with_inputs(stored=["exchanges"])
 def latency(run: Run) -> int:
     """Latency and errors of requests per API, and clients that are throttled."""
-    from kwire_spark.reports.basis import basis_of
     from kwire_spark.reports.latency import latency as make_report
 
     exchanges = run.cached(run.read("exchanges", *TIMED))
     with run.step("Adding up"):
-        report, basis = make_report(exchanges, codes=run.error_codes), basis_of(exchanges)
-    if not report.table("apis").rows:
-        raise no_requests(run, basis.problems)
+        basis, report = run.basis(exchanges), make_report(exchanges, codes=run.error_codes)
     return run.publish(report, basis, exchanges)
 
 

@@ -80,7 +80,11 @@ def watch(
             packets, rows="exchanges", columns=EXCHANGE_COLUMNS, ports=broker_ports, late=late, protocol=messages
         )
         trigger: dict[str, Any] = {"availableNow": True} if once else {"processingTime": f"{POLL_SECONDS} seconds"}
-        query = keep_clients(exchanges, out, format=table_format).trigger(**trigger).start()
+        query = (
+            keep_clients(exchanges, out, format=table_format, inputs=f"captures in {folder}")
+            .trigger(**trigger)
+            .start()
+        )
         progress = ProgressPrinter(console)
         while query.isActive and not interrupted.wait(POLL_SECONDS):
             progress.update(query)

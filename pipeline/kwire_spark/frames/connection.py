@@ -69,6 +69,13 @@ class ConnectionRows:
             return []
         return (self._decoder.drop_secrets if secrets else self._decoder.drop)(time, reason)
 
+    def tell(self, piece: Piece) -> list[Row]:
+        """Rows of EXCHANGES, located at ``piece``, for the bytes that were not read up to now."""
+        rows: list[Row] = []
+        if isinstance(self._table, ExchangeRows):
+            self._table.tell(rows, piece.source, piece.position)
+        return self._projection.rows(rows)
+
     def forget(self) -> None:
         """Free what only saves time."""
         self._table.contexts.clear()

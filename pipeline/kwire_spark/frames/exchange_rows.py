@@ -56,7 +56,7 @@ class ExchangeRows:
     """A row for every request once its outcome is known, and one for the content of an Envelope.
 
     Bytes of a connection that were not read are reported in ``_corrupt`` rows, one for each reason of
-    ``kwire_spark.unread``: at its end, and as soon as it turns out not to speak Kafka.
+    ``kwire_spark.unread``: at its end or when asked, and as soon as it turns out not to speak Kafka.
     """
 
     __slots__ = (
@@ -143,8 +143,12 @@ class ExchangeRows:
             self._stray += event.size - event.missing
 
     def end(self, rows: list[Row], source: str, position: int) -> None:
-        """Add rows for the remaining requests, and for bytes that were not read: one for each reason."""
+        """Add rows for the remaining requests, and for bytes that were not read."""
         self._drop(rows, END)
+        self.tell(rows, source, position)
+
+    def tell(self, rows: list[Row], source: str, position: int) -> None:
+        """Add a row for each reason why bytes were not read since the last call."""
         partial = min(self._partial, self._lost)
         sizes = {self._foreign or NO_FRAME: self._skipped, STRAY: self._stray, PARTIAL: partial}
         if self._gaps and (not partial or self._lost > partial):
@@ -154,6 +158,7 @@ class ExchangeRows:
             for reason, size in sizes.items()
             if size or reason == MISSING
         ]
+        self._gaps = self._lost = self._skipped = self._stray = self._partial = 0
 
     def _unread(self, reason: str, size: int, source: str, position: int) -> Row:
         return _LAYOUT.corrupt(source, position, reason, unread=size, **self._peers)

@@ -71,7 +71,7 @@ class Undecided:
     """
 
     __slots__ = (
-        *("_encrypted", "_next", "_passed", "_pieces", "_projection", "_scores", "_size"),
+        *("_encrypted", "_next", "_passed", "_pieces", "_projection", "_scores", "_size", "_told"),
         *("connection", "decided"),
     )
 
@@ -83,6 +83,7 @@ class Undecided:
         self._size = 0  # of the pieces that wait
         self._next = FIRST  # the size at which they are decoded
         self._passed = dict.fromkeys(OPPOSITE, 0)  # bytes that do not wait any more, by their sender in the capture
+        self._told = 0  # bytes of which there is a row, before those
         self._scores = 0, 0  # of those bytes: as in the capture, swapped
         self._encrypted = 0  # pieces that begin like a record of TLS
 
@@ -121,7 +122,7 @@ class Undecided:
         if not ended and self._size < self._next:
             return None
         scores = self._scores
-        if sum(self._passed.values()) < MOST:
+        if self._told + sum(self._passed.values()) < MOST:
             given, other = (
                 score(self._pieces, self._projection.protocol, swapped=swapped) for swapped in (False, True)
             )
@@ -153,8 +154,15 @@ class Undecided:
         if piece.kind != "closed":
             return []
         self._forget()
+        return self.tell(piece)
+
+    def tell(self, piece: Piece) -> list[Row]:
+        """The row, located at ``piece``, of the bytes that do not wait any more, up to now."""
+        if self.decided is not None:
+            return self.decided.tell(piece)
         if not (size := sum(self._passed.values())):
             return []
+        self._told, self._passed = self._told + size, dict.fromkeys(OPPOSITE, 0)
         column = "size" if self._projection.table == "frames" else "unread"
         found = {"connection": self.connection.id, column: size}
         reason = LIKE_TLS if self._encrypted > 1 else UNDECIDED

@@ -11,36 +11,46 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from kwire_spark.columns import EXCHANGES, FRAMES, RECORDS, REFUSALS
+from kwire_spark.columns import CLIENTS, EXCHANGES, FRAMES, RECORDS, REFUSALS
 from kwire_spark.inputs import Inputs
 from kwire_spark.options import Options
 from kwire_spark.readers.base import Reader
 from kwire_spark.readers.capture import CaptureReader
 from kwire_spark.readers.log import LogReader
+from kwire_spark.readers.stored import stored_batches
 from kwire_spark.readers.text_log import RequestLogReader, ServerLogReader
 
 __all__ = ["CaptureReader", "LogReader", "Reader", "RequestLogReader", "ServerLogReader", "read_batches"]
 
-TABLES: dict[str, pa.Schema] = {"frames": FRAMES, "exchanges": EXCHANGES, "refusals": REFUSALS, "records": RECORDS}
+TABLES: dict[str, pa.Schema] = {
+    "frames": FRAMES,
+    "exchanges": EXCHANGES,
+    "refusals": REFUSALS,
+    "records": RECORDS,
+    "clients": CLIENTS,
+}
 READERS: dict[str, dict[str, type[Reader]]] = {
     "frames": {"captures": CaptureReader},
     "exchanges": {"captures": CaptureReader, "request_logs": RequestLogReader},
     "refusals": {"server_logs": ServerLogReader},
     "records": {"logs": LogReader},
 }
-"""The readers of each table, by the type of inputs that they read."""
+"""The readers of each table, by the type of inputs that they read. Clients are only in tables of an earlier run."""
 
 
 def read_batches(
     table: str, inputs: Inputs, columns: Sequence[str] = (), options: Mapping[str, str] | None = None
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of a table (``frames``, ``exchanges``, ``refusals`` or ``records``) in all inputs, in one process.
+    """The rows of a table, one of :data:`TABLES`, in all inputs, in one process.
 
     The counterpart of ``tables.read``, with the same options: only ``columns`` are computed, all by default.
     """
     full = TABLES[table]
     schema = pa.schema([full.field(name) for name in columns or full.names])
-    for kind, reads in READERS[table].items():
+    for stored in inputs.tables:
+        if stored.kind == table:
+            yield from stored_batches(stored, schema)
+    for kind, reads in READERS.get(table, {}).items():
         if files := [str(Path(file).absolute()) for file in getattr(inputs, kind)]:
             given = {name.replace("_", ""): value for name, value in (options or {}).items()}
             paths = {"paths": json.dumps(files), "rows": table, "partitions": "1"}

@@ -22,6 +22,11 @@ MAX_PROBLEMS = 1000
 NOT_COUNTED = frozenset({PARTIAL, HTTP})
 """Bytes that no request can be hidden in: parts of known ones, and connections that certainly are not Kafka."""
 
+OLDER = (
+    "INCOMPLETE: this table was written by an older kwire and does not say how much of its inputs was read: "
+    "clients may be missing. Write it again."
+)
+
 PROBLEMS = Table("problems", "What could not be read").with_columns(
     Column("problem", whole=True),
     Column("places", comment="Number of connections or places with this problem."),
@@ -33,13 +38,14 @@ PROBLEMS = Table("problems", "What could not be read").with_columns(
 
 _COUNTED = {
     True: """SELECT sum(requests) AS requests, sum(begun) AS connections, sum(bytes) AS bytes,
-        min(first_seen) AS first_seen, max(last_seen) AS last_seen FROM {table} WHERE _corrupt IS NULL""",
-    False: f"""SELECT count(*) AS requests, min(time) AS first_seen, max(time) AS last_seen,
+        min(first_seen) AS first_seen, max(last_seen) AS last_seen, count(*) - count(bytes) AS unknown
+        FROM {table} WHERE _corrupt IS NULL""",
+    False: f"""SELECT count(*) AS requests, 0 AS unknown, min(time) AS first_seen, max(time) AS last_seen,
         sum(CASE WHEN number = 0 THEN 1 ELSE 0 END) AS connections,
         sum(CASE WHEN {SEEN_IN} = 'capture' THEN coalesce(request_size, 0) + coalesce(response_size, 0) ELSE 0 END)
         AS bytes FROM {{table}} WHERE _corrupt IS NULL""",
 }
-"""Of a tally, and of exchanges."""
+"""Of clients, and of exchanges."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +61,8 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Basis:
-    """``read`` are the bytes of requests and responses in captures."""
+    """``read`` are the bytes of requests and responses in captures. ``known`` is false for tables of the first
+    versions of kwire, which do not say what was not read."""
 
     requests: int
     connections: int
@@ -63,6 +70,11 @@ class Basis:
     first_seen: datetime | None
     last_seen: datetime | None
     problems: tuple[Problem, ...]
+    known: bool = True
+
+    def suffices(self, min_coverage: float) -> bool:
+        """Whether the percentage of bytes that were read is enough; it is if there are no connections, as in logs."""
+        return self.known and (self.share is None or self.share >= min_coverage)
 
     @property
     def unread(self) -> int:
@@ -93,10 +105,11 @@ class Basis:
 
 
 def basis_of(table: Relation) -> Basis:
-    """The basis of a report on this table: exchanges, or their tally."""
+    """The basis of a report on this table: exchanges, or clients."""
     (row,) = collect(_COUNTED["begun" in table.columns], table=table)
     requests, connections, read = (row[name] or 0 for name in ("requests", "connections", "bytes"))
-    return Basis(requests, connections, read, row["first_seen"], row["last_seen"], tuple(problems_of(table)))
+    span, problems = (row["first_seen"], row["last_seen"]), tuple(problems_of(table))
+    return Basis(requests, connections, read, *span, problems, known=not row["unknown"])
 
 
 def problems_of(*tables: Relation) -> list[Problem]:
@@ -115,12 +128,14 @@ def problems_of(*tables: Relation) -> list[Problem]:
 def with_basis(report: Report, basis: Basis, inputs: str, min_coverage: float) -> Report:
     """The report, with what it is based on at its beginning, and an exit code of its own if that is too little."""
     summary = (*basis.sentences(inputs), *report.summary)
-    if basis.share is None or basis.share >= min_coverage:
+    if basis.suffices(min_coverage):
         return replace(report, summary=summary)
-    headline = (
-        f"INCOMPLETE: only {shown_share(basis.share)} of the bytes of connections were read, less than the "
-        f"{min_coverage:g} % of --min-coverage: clients may be missing. See the last table."
-    )
+    headline = OLDER
+    if basis.known and basis.share is not None:
+        headline = (
+            f"INCOMPLETE: only {shown_share(basis.share)} of the bytes of connections were read, less than the "
+            f"{min_coverage:g} % of --min-coverage: clients may be missing. See the last table."
+        )
     return replace(report, summary=(headline, *summary), exit_code=report.exit_code or INCOMPLETE)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from kwire_kafka import PROTOCOL
 from kwire_spark.reports.report import Column
 from kwire_spark.reports.text import visible
-from kwire_spark.tables.clients import SERVER_LOG
+from kwire_spark.tables.clients import KNOWN, SERVER_LOG
 from kwire_spark.tables.relations import collect
 
 if TYPE_CHECKING:
@@ -65,10 +65,11 @@ class Use:
 def collected(clients: Relation, order: str) -> tuple[list[Row], int]:
     """At most :data:`MAX_ROWS` rows of CLIENTS, the earliest first, and the number of others: of more, those that are
     first in this order are taken."""
-    found, more = collect(f"SELECT * FROM {{clients}} LIMIT {MAX_ROWS + 1}", clients=clients), 0
+    known = f"FROM {{clients}} WHERE {KNOWN}"
+    found, more = collect(f"SELECT * {known} LIMIT {MAX_ROWS + 1}", clients=clients), 0
     if len(found) > MAX_ROWS:
-        found = collect(f"SELECT * FROM {{clients}} ORDER BY {order} LIMIT {MAX_ROWS}", clients=clients)
-        more = collect("SELECT count(*) AS number FROM {clients}", clients=clients)[0]["number"] - MAX_ROWS
+        found = collect(f"SELECT * {known} ORDER BY {order} LIMIT {MAX_ROWS}", clients=clients)
+        more = collect(f"SELECT count(*) AS number {known}", clients=clients)[0]["number"] - MAX_ROWS
     return sorted(found, key=lambda row: (row["first_seen"] is None, str(row["first_seen"]), str(row))), more
 
 

@@ -64,7 +64,8 @@ class Ends:
             yield from self._drop(f"not kept: more than {most} bytes of the connection were waiting")
 
     def pause(self, most: int = STATE) -> Iterator[Row]:
-        """Drop what must not be stored between batches, and what waits beyond ``most``; the rows that say so.
+        """Drop what must not be stored between batches, and what waits beyond ``most``; the rows that say so, and
+        what was not read up to now.
 
         Packets that wait for others are delivered, since they may be parts of anything.
         """
@@ -77,12 +78,17 @@ class Ends:
         yield from self.trim(most)
         if isinstance(self._open, ConnectionRows):
             self._open.forget()
+        if self._open is not None and self._projection.table == "exchanges":  # frames have rows for it
+            yield from self._open.tell(self._gap(self._open))
 
     def _drop(self, reason: str, *, secrets: bool = False) -> Iterator[Row]:
         if self._open is not None:
             events = self._open.drop(self._time, reason, secrets=secrets)
-            piece = Piece(self._open.connection, "gap", CLIENT, b"", 0, self._time, *self._place)
-            yield from self._open.rows(events, piece)
+            yield from self._open.rows(events, self._gap(self._open))
+
+    def _gap(self, within: ConnectionRows | Undecided) -> Piece:
+        """The place up to which packets were read."""
+        return Piece(within.connection, "gap", CLIENT, b"", 0, self._time, *self._place)
 
     def close(self) -> Iterator[Row]:
         """The rows that remain."""

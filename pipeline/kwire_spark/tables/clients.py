@@ -1,7 +1,7 @@
 """The table CLIENTS from exchanges and refusals, in one pass over them.
 
-Takes tables of EXCHANGES, from captures and request logs alike, and of REFUSALS, recognized by their columns.
-Only the columns in ``EXCHANGE_COLUMNS`` and ``REFUSAL_COLUMNS`` are needed.
+Takes tables of EXCHANGES, from captures and request logs alike, of REFUSALS, and of CLIENTS that were counted before,
+recognized by their columns. Of the first two only ``EXCHANGE_COLUMNS`` and ``REFUSAL_COLUMNS`` are needed.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from typing import Any
 
 from kwire.connection.decoder import ENDED
 from kwire.connection.events import SERVER
-from kwire_spark.columns import CLIENTS
 from kwire_spark.tables.relations import R, Relation, collect, query
 
 CAPTURE, REQUEST_LOG, SERVER_LOG = "capture", "request_log", "server_log"
@@ -27,21 +26,19 @@ MOST_VERSIONS = 10_000
 IDENTITY = ("client_id", "software_name", "software_version", "principal")
 KEYS = ("seen_in", "client_host", "server_port", *IDENTITY, "api_key", "api", "version")
 
-_SHARED = ("source", "position", "connection", "client_host", "server_port", "time", "api_key", "api", "version")
-REFUSAL_COLUMNS = (*_SHARED, "principal", "message", "_corrupt")
+KNOWN = "_corrupt IS NULL AND api_key IS NOT NULL"
+"""Which rows are requests of a known API, in SQL."""
+
+_PLACED = ("source", "position", "client_host", "server_port", "api_key", "api", "version")
+REFUSAL_COLUMNS = (*_PLACED, "connection", "time", "principal", "message", "_corrupt")
 EXCHANGE_COLUMNS = (
-    *(*_SHARED, "number", *IDENTITY, "outcome", "error_codes", "reason"),
+    *(*_PLACED, "connection", "time", "number", *IDENTITY, "outcome", "error_codes", "reason"),
     *("request_size", "response_size", "unread", "_corrupt"),
 )
 
 
-def clients(*tables: R) -> R:
-    """``columns.CLIENTS`` of exchanges and refusals, any number of each; ``ValueError`` without any."""
-    return identified(tally(*tables))
-
-
 def versions_seen(table: Relation) -> list[dict[str, Any]]:
-    """How many requests of each API and version each type of input has, from a tally or EXCHANGES: the most frequent
+    """How many requests of each API and version each type of input has, from CLIENTS or EXCHANGES: the most frequent
     versions."""
     each = "seen_in, requests" if "requests" in table.columns else f"{SEEN_IN} AS seen_in, 1 AS requests"
     return collect(
@@ -49,39 +46,35 @@ def versions_seen(table: Relation) -> list[dict[str, Any]]:
         SELECT seen_in, api_key, version, sum(requests) AS requests
         FROM (
             SELECT api_key, version, {each} FROM {{table}}
-            WHERE _corrupt IS NULL AND api_key IS NOT NULL AND version IS NOT NULL
+            WHERE {KNOWN} AND version IS NOT NULL
         ) AS requests
         GROUP BY seen_in, api_key, version ORDER BY requests DESC, api_key, version LIMIT {MOST_VERSIONS}""",
         table=table,
     )
 
 
-def identified(counted: R) -> R:
-    """CLIENTS of a :func:`tally`, without broken input and requests with an unknown API."""
-    known = f"SELECT {', '.join(CLIENTS.names)} FROM {{counted}} WHERE _corrupt IS NULL AND api_key IS NOT NULL"
-    return query(known, counted=counted)
+def clients(*tables: R) -> R:
+    """``columns.CLIENTS`` of exchanges, refusals and clients, any number of each; ``ValueError`` without any.
 
-
-def tally(*tables: R) -> R:
-    """CLIENTS and, in the same pass, rows for broken input: ``_corrupt``, ``source``, ``position`` and ``unread``.
-
-    Other rows have ``bytes``, those of requests and responses in captures, and in ``begun`` the number of connections
-    whose first request is among them.
+    Rows with ``_corrupt`` report broken input, and requests of an unknown API have no ``api_key``: reports leave both
+    out of their counts (:data:`KNOWN`), and say what these are based on.
     """
     if not tables:
-        raise ValueError("expected at least one table of exchanges or refusals")
+        raise ValueError("expected at least one table of exchanges, refusals or clients")
     named = {f"table{number}": table for number, table in enumerate(tables)}
     seen = " UNION ALL ".join(_seen(name, table.columns) for name, table in named.items())
-    return query(_TALLY.format(seen=seen), **named)
+    return query(_COUNTED.format(seen=seen), **named)
 
 
-_TALLY = f"""
-    SELECT {", ".join(KEYS)}, min(time) AS first_seen, max(time) AS last_seen, count(*) AS requests,
-        sum(error) AS errors, sum(refused) AS refused, count(DISTINCT connection) AS connections,
-        min_by(source, place) AS source, min_by(position, place) AS position, _corrupt,
-        sum(bytes) AS bytes, sum(begun) AS begun, sum(unread) AS unread
+_COUNTED = f"""
+    SELECT {", ".join(KEYS)}, min(first_seen) AS first_seen, max(last_seen) AS last_seen, sum(requests) AS requests,
+        sum(errors) AS errors, sum(refused) AS refused,
+        count(DISTINCT connection) + sum(connections) AS connections,
+        min_by(source, place) AS source, min_by(position, place) AS position,
+        CASE WHEN count(bytes) = count(*) THEN sum(bytes) END AS bytes,
+        sum(begun) AS begun, sum(unread) AS unread, _corrupt
     FROM (
-        SELECT *, struct(CASE WHEN time IS NULL THEN 1 ELSE 0 END, time, source, position) AS place,
+        SELECT *, struct(CASE WHEN first_seen IS NULL THEN 1 ELSE 0 END, first_seen, source, position) AS place,
             CASE WHEN _corrupt IS NOT NULL THEN source END AS broken_source,
             CASE WHEN _corrupt IS NOT NULL THEN position END AS broken_position
         FROM ({{seen}}) AS seen
@@ -90,19 +83,27 @@ _TALLY = f"""
 
 
 def _seen(name: str, columns: Collection[str]) -> str:
-    """The rows to count, with the type of input, and 1 or 0 for ``error`` and ``refused``."""
+    """The rows to count, with the type of input and the counts of each."""
+    rows, known = "time AS first_seen, time AS last_seen, 1 AS requests, connection, 0 AS connections", set(IDENTITY)
     if "outcome" in columns:
-        seen_in, error, known = SEEN_IN, "size(error_codes) > 0", set(IDENTITY)
-        refused = f"outcome = 'unanswered' AND reason = '{CLOSED}'"
-        size, begun, unread = "coalesce(request_size, 0) + coalesce(response_size, 0)", "number = 0", "unread"
+        seen_in, error = SEEN_IN, _one("size(error_codes) > 0")
+        refused = _one(f"outcome = 'unanswered' AND reason = '{CLOSED}'")
+        size, begun = "coalesce(request_size, 0) + coalesce(response_size, 0)", _one("number = 0")
+        unread = "unread"
     elif "message" in columns:
-        seen_in, error, refused, known = f"'{SERVER_LOG}'", "1 = 0", "1 = 1", {"principal"}
-        size, begun, unread = "CAST(0 AS BIGINT)", "1 = 0", "CAST(NULL AS BIGINT)"
+        seen_in, error, refused, known = f"'{SERVER_LOG}'", "0", "1", {"principal"}
+        size, begun, unread = "0", "0", "CAST(NULL AS BIGINT)"
+    elif "requests" in columns:
+        seen_in, error, refused, size, begun, unread = "seen_in", "errors", "refused", "bytes", "begun", "unread"
+        rows = "first_seen, last_seen, requests, CAST(NULL AS STRING) AS connection, connections"
     else:
-        raise ValueError(f"expected exchanges or refusals, got columns {', '.join(columns)}")
+        raise ValueError(f"expected exchanges, refusals or clients, got columns {', '.join(columns)}")
     who = ", ".join(one if one in known else f"CAST(NULL AS STRING) AS {one}" for one in IDENTITY)
     return f"""
-        SELECT {seen_in} AS seen_in, {", ".join(_SHARED)}, {who}, _corrupt,
-            CASE WHEN {error} THEN 1 ELSE 0 END AS error, CASE WHEN {refused} THEN 1 ELSE 0 END AS refused,
-            {size} AS bytes, CASE WHEN {begun} THEN 1 ELSE 0 END AS begun, {unread} AS unread
+        SELECT {seen_in} AS seen_in, {", ".join(_PLACED)}, {who}, {rows}, {error} AS errors, {refused} AS refused,
+            {size} AS bytes, {begun} AS begun, {unread} AS unread, _corrupt
         FROM {{{name}}}"""
+
+
+def _one(condition: str) -> str:
+    return f"CASE WHEN {condition} THEN 1 ELSE 0 END"

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from kwire_spark.folders import private_folder
 from kwire_spark.options import OptionError
+from kwire_spark.stored import MARKER, UNKNOWN, Origin
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
 
 DATE = "date"
 NO_DATE = "__HIVE_DEFAULT_PARTITION__"
-MARKER = "_kwire"
-"""The file by which a table that was written here is known; Spark ignores names that start with ``_``."""
 MOST_OPEN = 32
 """Files of partitions that are open at a time."""
 
@@ -28,8 +27,8 @@ MOST_OPEN = 32
 class Files:
     """Operations on files; paths are strings."""
 
-    def create(self, path: str) -> None:
-        """Create an empty file, and the folders it is in."""
+    def create(self, path: str, content: bytes) -> None:
+        """Create a file, and the folders it is in."""
         raise NotImplementedError
 
     def exists(self, path: str) -> bool:
@@ -69,16 +68,16 @@ class Files:
             self.rename(replaced, path)
 
     @contextmanager
-    def replacing(self, folder: str, name: str) -> Iterator[str]:
+    def replacing(self, folder: str, name: str, origin: Origin) -> Iterator[str]:
         """The folder for the files of a new table ``folder/name``, which takes the place of an earlier one after the
-        ``with`` block."""
+        ``with`` block. Its marker says what it is made of."""
         path = f"{folder.rstrip('/')}/{name}"
         written, replaced = _hidden(path, "writing"), _hidden(path, "replaced")
         _refuse_links(folder, name)
         self.check(path)
         self.restore(path)
         self.delete(written)
-        self.create(f"{written}/{MARKER}")
+        self.create(f"{written}/{MARKER}", origin.marker())
         yield written
         if self.exists(path):
             self.rename(path, replaced)
@@ -89,9 +88,10 @@ class Files:
 class LocalFiles(Files):
     """Files of this machine, which only this user can read."""
 
-    def create(self, path: str) -> None:
+    def create(self, path: str, content: bytes) -> None:
         private_folder(Path(path).parent)
-        Path(path).touch(0o600)
+        with open(path, "xb", opener=partial(os.open, mode=0o600)) as file:
+            file.write(content)
 
     def exists(self, path: str) -> bool:
         return os.path.lexists(path)
@@ -149,12 +149,14 @@ class ParquetTable:
 
 
 @contextmanager
-def parquet_table(folder: str, name: str, schema: pa.Schema, *, by_date: bool = False) -> Iterator[ParquetTable]:
+def parquet_table(
+    folder: str, name: str, schema: pa.Schema, *, by_date: bool = False, origin: Origin = UNKNOWN
+) -> Iterator[ParquetTable]:
     """The table ``folder/name``, to be written within a ``with`` block, as ``tables.write.write`` does.
 
     ``by_date`` partitions by the UTC date of ``time``.
     """
-    with LocalFiles().replacing(folder, name) as written:
+    with LocalFiles().replacing(folder, name, origin) as written:
         table = ParquetTable(f"{folder.rstrip('/')}/{name}", written, schema, by_date)
         try:
             yield table
@@ -163,11 +165,17 @@ def parquet_table(folder: str, name: str, schema: pa.Schema, *, by_date: bool = 
 
 
 def write_parquet(
-    batches: Iterable[pa.RecordBatch], schema: pa.Schema, folder: str, name: str, *, by_date: bool = False
+    batches: Iterable[pa.RecordBatch],
+    schema: pa.Schema,
+    folder: str,
+    name: str,
+    *,
+    by_date: bool = False,
+    origin: Origin = UNKNOWN,
 ) -> tuple[str, int]:
     """Write batches as a table: see :func:`parquet_table`. Returns its path and number of rows."""
     count = 0
-    with parquet_table(folder, name, schema, by_date=by_date) as table:
+    with parquet_table(folder, name, schema, by_date=by_date, origin=origin) as table:
         for batch in batches:
             table.write(batch)
             count += batch.num_rows

@@ -1,12 +1,13 @@
-"""Files of any type as DataFrames: FRAMES, EXCHANGES, REFUSALS and RECORDS of :mod:`kwire_spark.columns`.
+"""Files of any type as DataFrames: FRAMES, EXCHANGES, REFUSALS, RECORDS and CLIENTS of :mod:`kwire_spark.columns`.
 
 Each function takes paths, like :func:`kwire_spark.inputs.find`, or its ``Inputs``, and reads the files of the
-matching types; without such files, the DataFrame is empty. Only ``columns`` are computed, all by default. Further
-options are those of the sources, with or without ``_`` in names.
+matching types, or tables that an earlier run wrote; without any, the DataFrame is empty. Only ``columns`` are
+computed, all by default. Further options are those of the sources, with or without ``_`` in names.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import reduce
 from pathlib import Path
@@ -14,10 +15,11 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from kwire_spark.columns import EXCHANGES, FRAMES, RECORDS, REFUSALS
+from kwire_spark.columns import CLIENTS, EXCHANGES, FRAMES, RECORDS, REFUSALS
 from kwire_spark.inputs import Inputs, find
 from kwire_spark.session import spark_session
 from kwire_spark.spark_types import spark_schema
+from kwire_spark.stored import SCHEMAS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -54,6 +56,13 @@ def read_records(
     return _read(paths, {"kafka_log": "logs"}, RECORDS, columns, spark, options)
 
 
+def read_clients(
+    *paths: Inputs | str | Path, columns: Sequence[str] = (), spark: SparkSession | None = None, **options: Option
+) -> DataFrame:
+    """Clients that were counted before: ``columns.CLIENTS``, of tables alone."""
+    return _read(paths, {}, CLIENTS, columns, spark, options)
+
+
 def _read(
     paths: Sequence[Inputs | str | Path],
     sources: dict[str, str],
@@ -74,6 +83,13 @@ def _read(
         # absolute, since workers do not share the current folder of this process
         if files := dict.fromkeys(str(Path(file).absolute()) for part in inputs for file in getattr(part, kind)):
             tables.append(spark.read.format(source).options(**texts).schema(schema).load([*files]))
+    stored = [table for part in inputs for table in part.tables if SCHEMAS[table.kind] is full]
+    tables += [spark.read.schema(schema).parquet(_literal(table.path)).select(*schema.names) for table in stored]
     return (
         reduce(lambda left, right: left.unionByName(right), tables) if tables else spark.createDataFrame([], schema)
     )
+
+
+def _literal(path: str) -> str:
+    """A path that Spark does not take for a pattern."""
+    return re.sub(r"([\\\[\]{}*?])", r"\\\1", str(Path(path).absolute()))

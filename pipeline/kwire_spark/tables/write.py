@@ -14,6 +14,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StringType
 
 from kwire_spark.csv_cells import FORMULA
+from kwire_spark.stored import UNKNOWN, Origin
 from kwire_spark.tables.files import DATE, Files
 
 FILES = frozenset({"parquet", "orc", "json", "csv", "text", "avro"})
@@ -28,6 +29,7 @@ def write(
     *,
     by_date: bool = False,
     partition_by: Sequence[str] = (),
+    origin: Origin = UNKNOWN,
     **options: str,
 ) -> str:
     """Write ``table`` to ``folder/name``, replacing an earlier one, and return that path.
@@ -41,7 +43,8 @@ def write(
     In CSV, a text that a spreadsheet would evaluate as a formula is prefixed with ``'``.
 
     ``by_date`` adds a column ``date``, the UTC date of ``time``, and partitions by it; ``partition_by`` names further
-    columns. Each task writes at most one file to each partition. ``options`` are those of the format.
+    columns. Each task writes at most one file to each partition. ``origin`` says what the table is made of, for
+    reports on it. ``options`` are those of the format.
     """
     if by_date:
         table, partition_by = _dated(table), [*partition_by, DATE]
@@ -50,7 +53,7 @@ def write(
     if format.lower() not in FILES:
         writer.mode("overwrite").save(path)
         return path
-    with _Files(table.sparkSession, path).replacing(folder, name) as written:
+    with _Files(table.sparkSession, path).replacing(folder, name, origin) as written:
         writer.mode("append").save(written)
     return path
 
@@ -84,8 +87,10 @@ class _Files(Files):
         self._path = jvm.org.apache.hadoop.fs.Path
         self._system = self._path(path).getFileSystem(spark.sparkContext._jsc.hadoopConfiguration())
 
-    def create(self, path: str) -> None:
-        self._system.create(self._path(path)).close()
+    def create(self, path: str, content: bytes) -> None:
+        file = self._system.create(self._path(path))
+        file.write(bytearray(content))
+        file.close()
 
     def exists(self, path: str) -> bool:
         return bool(self._system.exists(self._path(path)))

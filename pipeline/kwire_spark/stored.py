@@ -1,0 +1,127 @@
+"""Tables that an earlier run wrote, as inputs: what they were made of, and which of them a folder has.
+
+A table is a folder with Parquet files and a marker, which says what the table was made of. So reports on tables begin
+as those on captures and logs. A table is known by its marker and its columns, whatever its name is.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kwire_spark.columns import BASIS, CLIENTS, EXCHANGES
+from kwire_spark.folders import regular
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+MARKER = "_kwire"
+"""The file by which a table that was written here is known; Spark ignores names that start with ``_``."""
+SCHEMAS: dict[str, pa.Schema] = {"clients": CLIENTS, "exchanges": EXCHANGES}
+"""The tables that reports can read."""
+_ALWAYS = {"clients": {*CLIENTS.names} - {*BASIS}, "exchanges": {*EXCHANGES.names} - {"unread"}}
+"""Their columns, without those that the first versions of kwire did not write."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """What a table was made of: ``inputs`` in words, and the files that were ``skipped``, with the reasons.
+
+    ``written`` is the same for all tables of one run, and empty if that is not known.
+    """
+
+    inputs: str = ""
+    skipped: tuple[tuple[str, str], ...] = ()
+    written: str = ""
+
+    def marker(self) -> bytes:
+        """The contents of the marker."""
+        return json.dumps(asdict(self), indent=1).encode()
+
+    @classmethod
+    def read(cls, folder: Path) -> Origin | None:
+        """What the marker in a folder says, an empty one nothing; ``None`` if it is none of a table."""
+        try:
+            text = regular(folder / MARKER).read_bytes()
+            found = json.loads(text or b"{}")
+            inputs, written = found.get("inputs", ""), found.get("written", "")
+            skipped = tuple((str(path), str(reason)) for path, reason in found.get("skipped", ()))
+        except (OSError, ValueError, TypeError, AttributeError, RecursionError):
+            return None  # the list of a folder with reports has the same name
+        return cls(str(inputs), skipped, str(written))
+
+
+UNKNOWN = Origin()
+
+
+@dataclass(frozen=True, slots=True)
+class StoredTable:
+    """A table of ``kind``, a name in :data:`SCHEMAS`. ``complete``: with all columns that such a table has now."""
+
+    path: str
+    kind: str
+    origin: Origin
+    complete: bool
+
+    @property
+    def files(self) -> list[Path]:
+        return parquet_files(Path(self.path))
+
+    @property
+    def size(self) -> int:
+        """Bytes on disk."""
+        return sum(file.stat().st_size for file in self.files)
+
+
+def stored_tables(path: str) -> list[StoredTable]:
+    """The tables that reports can read, of those directly in a folder; or the folder itself if it is one."""
+    folder = Path(path)
+    if not folder.is_dir():
+        return []
+    places = [folder, *(child for child in _listed(folder) if not child.name.startswith(("_", ".")))]
+    found = [table for place in places if place.is_dir() and (table := _table(place))]
+    return found[:1] if found and found[0].path == str(folder) else found
+
+
+def parquet_files(folder: Path) -> list[Path]:
+    """The files of a table, those of its partitions too, in a fixed order."""
+    return list(_parquet_files(folder))
+
+
+def _parquet_files(folder: Path) -> Iterator[Path]:
+    for path in _listed(folder):
+        if path.is_dir() and "=" in path.name:
+            yield from _parquet_files(path)
+        elif path.suffix == ".parquet" and not path.name.startswith(("_", ".")):
+            yield regular(path)
+
+
+def _listed(folder: Path) -> Sequence[Path]:
+    try:
+        return sorted(folder.iterdir())
+    except OSError:
+        return ()
+
+
+def _table(folder: Path) -> StoredTable | None:
+    if not (folder / MARKER).exists() or (origin := Origin.read(folder)) is None:
+        return None
+    names = _columns(folder)
+    for kind, always in _ALWAYS.items():
+        if names >= always:
+            return StoredTable(str(folder), kind, origin, names >= {*SCHEMAS[kind].names})
+    return None
+
+
+def _columns(folder: Path) -> set[str]:
+    from pyarrow import ArrowException
+    from pyarrow.parquet import read_schema
+
+    try:
+        file = next(_parquet_files(folder), None)
+        return {*read_schema(file).names} if file else set()
+    except (OSError, ArrowException):
+        return set()

@@ -1,0 +1,175 @@
+"""Reports on tables that an earlier run wrote: the same as those on its inputs, and never more than these give."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from kwire_spark.columns import BASIS, CLIENTS, EXCHANGES
+from kwire_spark.command import run
+from kwire_spark.stored import Origin, stored_tables
+from kwire_spark.tables.clients import clients
+from kwire_spark.tables.files import write_parquet
+from tests.pipeline.capture_files import Conversation, packets, recorded, write_pcap
+from tests.pipeline.report_rows import client, clients_of, exchange
+from tests.pipeline.small_sample import left_behind
+from tests.pipeline.test_late_captures import OTHER_PORTS
+
+REPORTS: dict[str, list[str]] = {"clients": [], "readiness": ["--target", "4.1.1"], "census": [], "latency": []}
+Told = tuple[int, str, str]
+Call = Callable[..., Told]
+
+
+@pytest.fixture
+def call(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Call:
+    """Runs a command: its exit code, what it says, and its page."""
+
+    def call(command: str, *given: object, out: str = "out") -> Told:
+        arguments = [str(one) for one in given]
+        code = run([command, *arguments, *REPORTS.get(command, []), "--out", str(tmp_path / out), "-q"])
+        printed = capsys.readouterr()
+        page = tmp_path / out / f"{command}.html"
+        text = (printed.out + printed.err).replace(str(tmp_path / out), "OUT")
+        return code, text, page.read_text() if page.exists() else ""
+
+    return call
+
+
+@pytest.fixture
+def inputs(tmp_path: Path) -> Path:
+    """A little of everything, with a file that is skipped and a capture that is cut off."""
+    folder = tmp_path / "inputs"
+    folder.mkdir()
+    left_behind(folder)
+    shutil.rmtree(folder / "data")
+    (folder / "notes.txt").write_text("nothing")
+    talk, *_ = [one for one in recorded("aiokafka-on-4.1.1") if len(one.segments) > 20]
+    cut = packets(Conversation(talk.segments, *OTHER_PORTS), size=100)[40:60]
+    write_pcap(folder / "captures" / "cut.pcap", cut)
+    return folder
+
+
+@pytest.mark.slow
+def test_a_report_on_the_tables_is_that_on_their_inputs(call: Call, inputs: Path, tmp_path: Path) -> None:
+    all_of_it = "--min-coverage", 100
+    code, head, _ = call("decode", inputs, *all_of_it, out="decoded")
+    assert code == 4
+    assert "INCOMPLETE: only 9" in head
+    for command in REPORTS:
+        told = call(command, inputs, *all_of_it, out="first")
+        assert call(command, tmp_path / "decoded", *all_of_it, out="second") == told
+        assert "skipped: no line looks like" in told[1]
+        assert "Based on 2 captures, 2 request logs, 1 server log: " in told[1]
+        assert told[0] == 4
+    assert call("clients", tmp_path / "decoded")[0] == 0
+
+
+def test_every_report_leaves_a_table_for_others(call: Call, inputs: Path, tmp_path: Path) -> None:
+    first = call("readiness", inputs, out="first")
+    (tmp_path / "first" / "clients").rename(tmp_path / "of monday")
+    assert call("readiness", tmp_path / "of monday", out="second") == first
+    assert call("readiness", tmp_path / "second", out="second") == first, "in place"
+    code, _, page = call("census", tmp_path / "second", "--min-coverage", 100)
+    assert (code, "Requests over time" in page) == (4, False), "the exchanges are not there"
+    assert "latency needs the table exchanges" in call("latency", tmp_path / "second")[1]
+
+
+def written(folder: Path, name: str, table: pa.Table, origin: Origin = Origin()) -> Path:  # noqa: B008
+    path, _ = write_parquet(table.to_batches(), table.schema, str(folder), name, origin=origin)
+    return Path(path)
+
+
+def some(*rows: dict[str, Any]) -> pa.Table:
+    """CLIENTS."""
+    found = clients(clients_of(*(dict.fromkeys(BASIS[:3], 0) | row for row in rows)))
+    return pa.Table.from_batches(found.batches(CLIENTS), CLIENTS)
+
+
+@pytest.mark.parametrize("command", REPORTS)
+def test_a_table_of_an_older_kwire_is_no_all_clear(call: Call, tmp_path: Path, command: str) -> None:
+    written(tmp_path / "old", "clients", some(client()).drop_columns([*BASIS]))
+    exchanges = pa.Table.from_pylist([exchange()], EXCHANGES)
+    written(tmp_path / "old", "exchanges", exchanges.drop_columns(["unread"]))
+    (tmp_path / "old" / "clients" / "_kwire").write_bytes(b"")
+    code, told, _ = call(command, tmp_path / "old", "--min-coverage", 0)
+    assert code == 4
+    assert "INCOMPLETE: this table was written by an older kwire" in " ".join(told.split())
+
+
+def test_clients_that_were_partly_counted_by_an_older_kwire_are_no_all_clear(call: Call, tmp_path: Path) -> None:
+    old = clients_of(client(version=9), client(version=10, bytes=10, begun=1))
+    table = pa.Table.from_batches(clients(old, old).batches(CLIENTS), CLIENTS)
+    written(tmp_path, "kept", table)
+    assert call("readiness", tmp_path / "kept")[0] == 4
+
+
+def test_tables_of_several_days_are_added_up(call: Call, tmp_path: Path) -> None:
+    for day in ("monday", "tuesday"):
+        written(tmp_path / day, "clients", some(client(requests=3, begun=2)), Origin(f"captures of {day}"))
+    code, told, _ = call("clients", tmp_path / "monday", tmp_path / "tuesday")
+    assert code == 0
+    assert "Based on captures of monday; captures of tuesday: 6 requests on 4 connections" in told
+
+
+def test_tables_of_other_runs_are_not_put_together(call: Call, inputs: Path, tmp_path: Path) -> None:
+    call("decode", inputs, out="tables")
+    assert "Requests over time" in call("census", tmp_path / "tables", out="out")[2]
+    assert call("clients", inputs / "kafka-request.log", out="tables")[0] == 0
+    assert "Requests over time" not in call("census", tmp_path / "tables", out="other")[2]
+
+
+def test_a_table_is_known_by_its_marker_and_its_columns(tmp_path: Path) -> None:
+    parquet.write_table(some(client()), (tmp_path / "clients.parquet"))
+    table = written(tmp_path, "mine", some(client()))
+    other = written(tmp_path, "exchanges", pa.table({"number": [1]}))
+    hidden = tmp_path / "_mine.replaced"
+    shutil.copytree(table, hidden)
+    assert [(one.path, one.kind) for one in stored_tables(str(tmp_path))] == [(str(table), "clients")]
+    assert [one.path for one in stored_tables(str(table))] == [str(table)]
+    assert stored_tables(str(other)) == stored_tables(str(tmp_path / "none")) == []
+    for marker in (b"readiness.html\nclients.csv", b"[]", b"{", b'{"skipped": 3}', b"[" * 100_000):
+        (table / "_kwire").write_bytes(marker)
+        assert stored_tables(str(table)) == []
+    (table / "_kwire").unlink()
+    assert stored_tables(str(table)) == []
+
+
+def test_what_tables_cannot_answer(call: Call, tmp_path: Path, inputs: Path) -> None:
+    table = written(tmp_path / "tables", "clients", some(client()))
+    for command in ("decode", "offsets"):
+        assert f"{table} is a table: {command} reads captures and logs" in call(command, table)[1]
+    assert "--ports and --start cannot be used with" in call("clients", table, "--start", 1, "--ports", 9092)[1]
+    assert "give either tables or captures and logs" in call("clients", table, inputs)[1]
+    written(tmp_path / "tables", "others", some(client()))
+    assert "are tables of the same kind: name one of them" in call("clients", tmp_path / "tables")[1]
+
+
+@pytest.mark.parametrize("engine", ["local"])
+def test_broken_tables_are_one_line(call: Call, tmp_path: Path, engine: str) -> None:
+    table = written(tmp_path, "clients", some(client()))
+    (file,) = table.glob("*.parquet")
+    place = CLIENTS.get_field_index("requests")
+    parquet.write_table(some(client()).set_column(place, "requests", pa.array(["many"])), file)
+    code, told, _ = call("clients", table, "--engine", engine)
+    assert (code, told.count("\n")) == (3, 1)
+    assert "not a table of kwire" in told
+    file.write_bytes(file.read_bytes()[:100] + file.read_bytes()[-8:])
+    code, told, _ = call("clients", table, "--engine", engine)
+    assert (code, told.count("\n")) == (2, 1)
+    assert "no capture and no broker log in" in told
+
+
+def test_a_marker_says_what_was_skipped(call: Call, tmp_path: Path) -> None:
+    origin = Origin("2 captures", (("a\x1b[31m.pcap", "empty file"),))
+    table = written(tmp_path, "clients", some(client()), origin)
+    assert json.loads((table / "_kwire").read_bytes())["inputs"] == "2 captures"
+    told = call("clients", table)[1]
+    assert "skipped: empty file" in told
+    assert "\x1b" not in told
