@@ -63,7 +63,8 @@ GENERATED_LAYERS = (
 PIPELINE_LAYERS = (
     ("folders",),
     ("capture", "columns", "csv_cells", "options", "spark_types", "unread", "worker"),
-    ("inputs", "rows", "session", "state", "stored"),
+    ("stored",),
+    ("inputs", "rows", "session", "state"),
     ("projection", "tables"),
     ("frames", "reports", "segments"),
     ("streaming", "text_logs"),

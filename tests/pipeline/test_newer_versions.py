@@ -70,6 +70,12 @@ def test_rows_say_what_is_newer_than_the_known_releases() -> None:
     assert frames == [(kind, why) for why in (None, REASON, number) for kind in ("request", "response")]
 
 
+def test_versions_far_beyond_the_known_are_shown_where_side_and_border_are_certain() -> None:
+    segments = [*KNOWN, *unknown(12, 200, 2), *KNOWN[:1]]
+    found = values(pieces(segments), "api", "version", "outcome", "reason", table="exchanges")
+    assert found[1] == ("Heartbeat", 200, "answered", f"Heartbeat 200 is newer than {NEWEST}")
+
+
 def test_frames_beyond_the_limit_are_newer_and_not_too_large() -> None:
     large = [(CLIENT, 0.0, frame(unknown(12, NEWER, 2)[0][2][4:] + bytes(3 << 20))), unknown(12, NEWER, 2)[1]]
     assert values(pieces(large), "reason", table="exchanges") == [REASON]

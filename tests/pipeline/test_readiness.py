@@ -17,6 +17,7 @@ from kwire_spark.reports.report import Report
 from tests.pipeline.report_rows import client
 
 PRODUCE, FETCH, METADATA, LEADER_AND_ISR, JOIN_GROUP, API_VERSIONS, OFFSET_COMMIT = 0, 1, 3, 4, 11, 18, 8
+ENVELOPE, LIST_OFFSETS = 58, 2
 ONE = Client("one", "10.0.0.1", None, None)
 
 
@@ -299,3 +300,32 @@ def test_many_clients_are_counted_in_the_summary() -> None:
     assert first.endswith("c09; and 2 more.")
     assert told("4.1.1", use(METADATA, 1)).summary == ("Kafka 4.1.1 refuses none of 1 client.",)
     assert told("4.1.1").summary == ("No clients found.",)
+
+
+def clients_in(*rows: dict[str, Any]) -> tuple[set[Any], list[Any]]:
+    """Who is a client, and the APIs between brokers."""
+    report = report_on(uses_of(rows), RELEASES["4.1.1"])
+    return {row[0] for row in report.table("clients").rows}, report.table("between-brokers").column("api")
+
+
+def test_a_broker_is_no_client_but_one_that_sends_anything_else_is() -> None:
+    broker = [full(client_id="1", api_key=key, api=str(key)) for key in (ENVELOPE, FETCH, API_VERSIONS)]
+    follower = [full(client_id="broker-2-fetcher-0", api_key=key, api=str(key)) for key in (FETCH, LIST_OFFSETS)]
+    assert clients_in(*broker, *follower, full()) == ({"one"}, ["1", "18", "58", "2"])
+    for other in (broker, follower):
+        produced = full(client_id=other[0]["client_id"], api_key=PRODUCE, version=2, api="Produce")
+        report = report_on(uses_of([*other, produced]), RELEASES["4.1.1"])
+        assert report.exit_code == 1, "no client hides behind an API of brokers"
+    elsewhere = full(client_id="1", client_host="10.0.0.2", api_key=FETCH, version=3, api="Fetch")
+    assert report_on(uses_of([*broker, elsewhere]), RELEASES["4.1.1"]).exit_code == 1
+    nameless = [full(client_id=None, api_key=ENVELOPE), full(client_id=None, api_key=FETCH, version=3, api="Fetch")]
+    assert clients_in(*nameless)[0] == {None}
+
+
+def test_a_forwarded_request_is_that_of_its_client_and_counts_once() -> None:
+    seen = {"api_key": 19, "api": "CreateTopics", "version": 5}
+    direct, passed = full(**seen, requests=2), full(**seen, requests=2, seen_in="forwarded", server_port=9093)
+    (one,) = uses_of([direct, passed])
+    assert (one.client, one.requests) == (ONE, 2)
+    (other,) = uses_of([passed])
+    assert (other.client, other.requests) == (ONE, 2), "its listener was not captured"

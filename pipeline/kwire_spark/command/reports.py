@@ -35,8 +35,21 @@ LIST = Table("list", "Clients and APIs", empty="No requests found.").with_column
     "refused",
     "last_seen",
 )
+BROKERS = replace(LIST, name="brokers", title="Brokers and controllers")
 TIMED = (
-    *("source", "position", "client_host", "number", "time", "api_key", "api", "version", "client_id", "principal"),
+    *(
+        "source",
+        "position",
+        "client_host",
+        "number",
+        "forwarded",
+        "time",
+        "api_key",
+        "api",
+        "version",
+        "client_id",
+        "principal",
+    ),
     *("outcome", "error_codes", "throttle_ms", "latency_ms", "queue_ms", "local_ms", "remote_ms"),
     *("request_size", "response_size", "unread", "_corrupt"),
 )
@@ -78,12 +91,18 @@ def usage_of(rows: Iterable[Row]) -> list[dict[str, Any]]:
 
 def clients_report(rows: Sequence[Row], more: int) -> Report:
     """The report on rows of :func:`usage_of`; ``more`` rows are left out."""
-    from kwire_spark.reports.client_usage import by_client
+    from kwire_spark.reports.client_usage import brokers_among, by_client, client_of, completed
 
+    complete = completed(client_of(row) for row in rows)
+    everyone = [(complete[client_of(row)], row) for row in rows]
+    brokers = brokers_among(everyone)
+    between = [row for client, row in everyone if client in brokers]
     uses = [{**row, "version": version} for row in rows for version in row["versions"]]
-    total = counted(len({client for client, _ in by_client(uses)}), "client")
+    total = counted(len({client for client, _ in by_client(uses)} - brokers), "client")
     summary = f"{'At least ' if more else ''}{total} seen."
-    return Report("clients", "Clients and API versions", (summary,), (LIST.with_rows(rows, more),))
+    listed = LIST.with_rows([row for client, row in everyone if client not in brokers], more)
+    tables = (listed, BROKERS.with_rows(between)) if between else (listed,)
+    return Report("clients", "Clients and API versions", (summary,), tables)
 
 
 @click.command

@@ -14,7 +14,16 @@ from typing import TYPE_CHECKING, Any
 
 from kwire_kafka.releases import RELEASES
 from kwire_spark.reports import charts
-from kwire_spark.reports.client_usage import WHO, Client, by_client, by_use, collected, grouped, highest
+from kwire_spark.reports.client_usage import (
+    WHO,
+    Client,
+    brokers_among,
+    by_client,
+    by_use,
+    collected,
+    grouped,
+    highest,
+)
 from kwire_spark.reports.over_time import Steps, counted_over_time
 from kwire_spark.reports.release_support import OK, UNSURE, deprecated_in, is_known, judge, refused_by, spans
 from kwire_spark.reports.report import Chart, Column, Report, Table
@@ -71,10 +80,16 @@ def census(
     may have seen the same requests. The states of versions are those in the newest of ``releases``.
     """
     rows, more = collected(clients, "requests DESC")
-    seen = by_client(rows)
+    everyone = by_client(rows)
+    brokers = brokers_among(everyone)
+    seen = [(client, row) for client, row in everyone if client not in brokers]
     versions, people, software = _versions(seen, top, releases), _clients(seen, top), _software(seen, top)
     drawn = (_over_time(exchanges, versions) if exchanges is not None else None, _heat(versions))
     summary, shown = _summary(versions, people, more, releases), tuple(chart for chart in drawn if chart)
+    if brokers:
+        uses = by_use(pair for pair in everyone if pair[0] in brokers).values()
+        left_out = counted(sum(highest(rows, "requests") for rows in uses), "request")
+        summary = (*summary, f"{left_out} of brokers and controllers left out.")
     return Report("census", "Clients and API versions", summary, (versions, people, software), shown)
 
 

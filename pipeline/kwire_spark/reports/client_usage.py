@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from kwire_kafka import PROTOCOL
+from kwire_kafka import PROTOCOL, ApiKey
+from kwire_spark.reports.release_support import BETWEEN_BROKERS
 from kwire_spark.reports.report import Column
 from kwire_spark.reports.text import visible
-from kwire_spark.tables.clients import KNOWN, SERVER_LOG
+from kwire_spark.tables.clients import FORWARDED, KNOWN, SERVER_LOG
 from kwire_spark.tables.relations import collect
 
 if TYPE_CHECKING:
@@ -23,6 +25,13 @@ if TYPE_CHECKING:
     Key = TypeVar("Key")
 
 ANONYMOUS = "User:ANONYMOUS"
+FOLLOWER = re.compile(r"broker-\d+-fetcher-\d+|raft-client-\d+")
+"""Client ids of the followers of partitions and of the metadata, in all releases of Kafka."""
+OF_BROKERS = BETWEEN_BROKERS | {
+    *(ApiKey.API_VERSIONS, ApiKey.FETCH, ApiKey.LIST_OFFSETS, ApiKey.OFFSET_FOR_LEADER_EPOCH),
+    *(ApiKey.CREATE_TOPICS, ApiKey.ADD_PARTITIONS_TO_TXN, ApiKey.SASL_HANDSHAKE, ApiKey.SASL_AUTHENTICATE),
+}
+"""What brokers and controllers send to each other: topics are created on first use, transactions are verified."""
 MAX_ROWS = 200_000
 """Maximum number of rows of CLIENTS in a report."""
 
@@ -60,6 +69,13 @@ class Use:
     refusals: int = 0
     last_seen: datetime | None = None
     place: str = ""
+    of_broker: bool = False
+    """Whether the client is a broker or a controller."""
+
+    @property
+    def between_brokers(self) -> bool:
+        """Whether an upgrade changes both ends."""
+        return self.of_broker or self.api_key in BETWEEN_BROKERS
 
 
 def collected(clients: Relation, order: str) -> tuple[list[Row], int]:
@@ -100,6 +116,20 @@ def _use_by(row: Row, who: str) -> tuple[Any, ...]:
     return row[who], row["api_key"], row["version"]
 
 
+def brokers_among(seen: Iterable[tuple[Client, Row]]) -> set[Client]:
+    """Those that are brokers or controllers, which are no clients: they send requests that only these send, or are
+    named as followers are, and send nothing that brokers do not send."""
+    apis: defaultdict[Client, set[int]] = defaultdict(set)
+    for client, row in seen:
+        if client.client_id is not None and row["seen_in"] not in (FORWARDED, SERVER_LOG):
+            apis[client].add(row["api_key"])
+    return {
+        client
+        for client, keys in apis.items()
+        if keys <= OF_BROKERS and (keys & BETWEEN_BROKERS or FOLLOWER.fullmatch(client.client_id or ""))
+    }
+
+
 def completed(clients: Iterable[Client]) -> dict[Client, Client]:
     """Each client → the same with an unknown software or principal filled in, if unique for its id and address."""
     complete = {}
@@ -126,7 +156,9 @@ def uses_of(rows: Iterable[Row]) -> list[Use]:
     Of several types of input only the highest count is used, since they may have seen the same requests; ports are
     added up.
     """
-    return [_use(*key, group) for key, group in by_use(by_client(rows)).items() if None not in key[1:]]
+    seen = by_client(rows)
+    brokers = brokers_among(seen)
+    return [_use(*key, group, key[0] in brokers) for key, group in by_use(seen).items() if None not in key[1:]]
 
 
 def by_use(seen: Iterable[tuple[Client, Row]]) -> dict[tuple[Client, int, int], list[Row]]:
@@ -156,7 +188,7 @@ def _only(texts: set[str | None]) -> str | None:
     return known.pop() if len(known) == 1 else None
 
 
-def _use(client: Client, api_key: int, version: int, rows: list[Row]) -> Use:
+def _use(client: Client, api_key: int, version: int, rows: list[Row], of_broker: bool) -> Use:
     example, *_ = rows = sorted(rows, key=lambda row: str(row["seen_in"]))  # captures first
     place = ":".join(str(part) for part in (example["source"], example["position"]) if part is not None)
     name = PROTOCOL.api_names.get(api_key, f"key {api_key}")
@@ -169,4 +201,5 @@ def _use(client: Client, api_key: int, version: int, rows: list[Row]) -> Use:
         highest(rows, "refused"),
         max((row["last_seen"] for row in rows if row["last_seen"] is not None), default=None),
         place,
+        of_broker,
     )

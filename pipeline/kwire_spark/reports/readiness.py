@@ -18,7 +18,6 @@ from kwire_kafka.releases import RELEASES
 from kwire_spark.reports import charts
 from kwire_spark.reports.client_usage import WHO, Client, Use, collected, grouped, uses_of
 from kwire_spark.reports.release_support import (
-    BETWEEN_BROKERS,
     OK,
     REFUSED,
     SEVERITY,
@@ -29,7 +28,7 @@ from kwire_spark.reports.release_support import (
 )
 from kwire_spark.reports.report import Chart, Column, Report, Table
 from kwire_spark.reports.text import counted, file_name
-from kwire_spark.tables.clients import REQUEST_LOG
+from kwire_spark.tables.clients import CAPTURE, REQUEST_LOG, SERVER_LOG
 
 if TYPE_CHECKING:
     from kwire.releases import Release, Releases
@@ -76,7 +75,8 @@ def readiness(clients: Relation, target: str | Release, releases: Releases = REL
     rows, more = collected(clients, _worst_first(release))
     unjudged = sum(row["refused"] for row in rows if row["version"] is None)
     report = report_on(uses_of(rows), release, more, unjudged, releases)
-    if not report.exit_code and {row["seen_in"] for row in rows} == {REQUEST_LOG}:
+    seen_in = {row["seen_in"] for row in rows}
+    if not report.exit_code and REQUEST_LOG in seen_in and not seen_in & {CAPTURE, SERVER_LOG}:
         return replace(report, summary=(*report.summary, LOGS_ALONE))
     return report
 
@@ -87,8 +87,8 @@ def report_on(
     """The report on these uses; ``more`` are left out. ``unjudged`` is the number of requests that a broker refused
     without logging their version."""
     verdicts = judged(uses, target, releases)
-    between = [(use, verdict) for use, verdict in verdicts if use.api_key in BETWEEN_BROKERS]
-    verdicts = [(use, verdict) for use, verdict in verdicts if use.api_key not in BETWEEN_BROKERS]
+    between = [(use, verdict) for use, verdict in verdicts if use.between_brokers]
+    verdicts = [(use, verdict) for use, verdict in verdicts if not use.between_brokers]
     chart = _per_release(verdicts, releases)
     none, doubtful = "No client uses a version that is refused.", set(SEVERITY) - {REFUSED, OK}
     refused = _table("refused", f"Refused by {target.name}", verdicts, {REFUSED}, target, none)

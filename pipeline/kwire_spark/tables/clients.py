@@ -13,9 +13,11 @@ from kwire.connection.decoder import ENDED
 from kwire.connection.events import SERVER
 from kwire_spark.tables.relations import R, Relation, collect, query
 
-CAPTURE, REQUEST_LOG, SERVER_LOG = "capture", "request_log", "server_log"
-SEEN_IN = f"CASE WHEN number IS NULL THEN '{REQUEST_LOG}' ELSE '{CAPTURE}' END"
-"""The type of input of an exchange, in SQL."""
+CAPTURE, REQUEST_LOG, SERVER_LOG, FORWARDED = "capture", "request_log", "server_log", "forwarded"
+SEEN_IN = f"""
+    CASE WHEN forwarded THEN '{FORWARDED}' WHEN number IS NULL THEN '{REQUEST_LOG}' ELSE '{CAPTURE}' END"""
+"""The type of input of an exchange, in SQL. A request that a broker forwarded was sent to that broker before, where
+another input may have seen it."""
 CLOSED = f"{ENDED}: the {SERVER} closed it"
 """The reason of a request in a capture that the server refused. The oldest request in flight of a server that stops
 looks the same; later ones, those of a client that did not wait, and those at the end of a capture, do not."""
@@ -32,7 +34,7 @@ KNOWN = "_corrupt IS NULL AND api_key IS NOT NULL"
 _PLACED = ("source", "position", "client_host", "server_port", "api_key", "api", "version")
 REFUSAL_COLUMNS = (*_PLACED, "connection", "time", "principal", "message", "_corrupt")
 EXCHANGE_COLUMNS = (
-    *(*_PLACED, "connection", "time", "number", *IDENTITY, "outcome", "error_codes", "reason"),
+    *(*_PLACED, "connection", "time", "number", "forwarded", *IDENTITY, "outcome", "error_codes", "reason"),
     *("request_size", "response_size", "unread", "_corrupt"),
 )
 
