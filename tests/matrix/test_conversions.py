@@ -189,7 +189,7 @@ def test_versions_have_what_classes_and_evidence_say() -> None:
         for version, facts in matrix.versions.items():
             assert facts.flexible == (version in cls.FLEXIBLE_VERSIONS)
             assert facts.header == (cls.header_version(version) if matrix.kind in ("request", "response") else None)
-            prints = evidence[name][version]
+            prints = evidence.get(name, {}).get(version, {})  # no release has a definition of what is only in code
             assert prints.keys() <= set(facts.releases)
             others = {release for release, fingerprint in prints.items() if fingerprint != facts.layout}
             assert set(facts.other_bytes_in) == others

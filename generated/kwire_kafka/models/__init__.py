@@ -506,6 +506,12 @@ if TYPE_CHECKING:
     from kwire_kafka.models.coordinator.transaction_log import TransactionLogKeyModel as TransactionLogKeyModel
     from kwire_kafka.models.coordinator.transaction_log import TransactionLogValueModel as TransactionLogValueModel
     from kwire_kafka.models.data.aborted_txn import AbortedTxnModel as AbortedTxnModel
+    from kwire_kafka.models.data.connect_member_assignment import (
+        ConnectMemberAssignmentModel as ConnectMemberAssignmentModel,
+    )
+    from kwire_kafka.models.data.connect_member_metadata import (
+        ConnectMemberMetadataModel as ConnectMemberMetadataModel,
+    )
     from kwire_kafka.models.data.consumer_protocol_assignment import (
         ConsumerProtocolAssignmentModel as ConsumerProtocolAssignmentModel,
     )
@@ -515,10 +521,23 @@ if TYPE_CHECKING:
     from kwire_kafka.models.data.control_record_type_schema import (
         ControlRecordTypeSchemaModel as ControlRecordTypeSchemaModel,
     )
+    from kwire_kafka.models.data.cooperative_sticky_assignor_user_data import (
+        CooperativeStickyAssignorUserDataModel as CooperativeStickyAssignorUserDataModel,
+    )
     from kwire_kafka.models.data.default_principal_data import DefaultPrincipalDataModel as DefaultPrincipalDataModel
     from kwire_kafka.models.data.end_txn_marker import EndTxnMarkerModel as EndTxnMarkerModel
     from kwire_kafka.models.data.kraft_version_record import KRaftVersionRecordModel as KRaftVersionRecordModel
     from kwire_kafka.models.data.leader_change_message import LeaderChangeMessageModel as LeaderChangeMessageModel
+    from kwire_kafka.models.data.mirror_checkpoint_key import MirrorCheckpointKeyModel as MirrorCheckpointKeyModel
+    from kwire_kafka.models.data.mirror_checkpoint_value import (
+        MirrorCheckpointValueModel as MirrorCheckpointValueModel,
+    )
+    from kwire_kafka.models.data.mirror_heartbeat_key import MirrorHeartbeatKeyModel as MirrorHeartbeatKeyModel
+    from kwire_kafka.models.data.mirror_heartbeat_value import MirrorHeartbeatValueModel as MirrorHeartbeatValueModel
+    from kwire_kafka.models.data.mirror_offset_sync_key import MirrorOffsetSyncKeyModel as MirrorOffsetSyncKeyModel
+    from kwire_kafka.models.data.mirror_offset_sync_value import (
+        MirrorOffsetSyncValueModel as MirrorOffsetSyncValueModel,
+    )
     from kwire_kafka.models.data.producer_snapshot import ProducerSnapshotModel as ProducerSnapshotModel
     from kwire_kafka.models.data.quorum_state_data import QuorumStateDataModel as QuorumStateDataModel
     from kwire_kafka.models.data.share_group_partition_metadata_key import (
@@ -529,6 +548,9 @@ if TYPE_CHECKING:
     )
     from kwire_kafka.models.data.snapshot_footer_record import SnapshotFooterRecordModel as SnapshotFooterRecordModel
     from kwire_kafka.models.data.snapshot_header_record import SnapshotHeaderRecordModel as SnapshotHeaderRecordModel
+    from kwire_kafka.models.data.sticky_assignor_user_data import (
+        StickyAssignorUserDataModel as StickyAssignorUserDataModel,
+    )
     from kwire_kafka.models.data.subscription_info import SubscriptionInfoModel as SubscriptionInfoModel
     from kwire_kafka.models.data.subscription_info_data import SubscriptionInfoDataModel as SubscriptionInfoDataModel
     from kwire_kafka.models.data.voters_record import VotersRecordModel as VotersRecordModel
@@ -656,6 +678,8 @@ __all__ = [
     "ClearElrRecordModel",
     "ClientQuotaRecordModel",
     "ConfigRecordModel",
+    "ConnectMemberAssignmentModel",
+    "ConnectMemberMetadataModel",
     "ConsumerGroupCurrentMemberAssignmentKeyModel",
     "ConsumerGroupCurrentMemberAssignmentValueModel",
     "ConsumerGroupDescribeRequestModel",
@@ -681,6 +705,7 @@ __all__ = [
     "ControllerRegistrationRequestModel",
     "ControllerRegistrationResponseModel",
     "ControlRecordTypeSchemaModel",
+    "CooperativeStickyAssignorUserDataModel",
     "CreateAclsRequestModel",
     "CreateAclsResponseModel",
     "CreateDelegationTokenRequestModel",
@@ -783,6 +808,12 @@ __all__ = [
     "ListTransactionsResponseModel",
     "MetadataRequestModel",
     "MetadataResponseModel",
+    "MirrorCheckpointKeyModel",
+    "MirrorCheckpointValueModel",
+    "MirrorHeartbeatKeyModel",
+    "MirrorHeartbeatValueModel",
+    "MirrorOffsetSyncKeyModel",
+    "MirrorOffsetSyncValueModel",
     "NoOpRecordModel",
     "OffsetCommitKeyModel",
     "OffsetCommitRequestModel",
@@ -856,6 +887,7 @@ __all__ = [
     "ShareUpdateValueModel",
     "SnapshotFooterRecordModel",
     "SnapshotHeaderRecordModel",
+    "StickyAssignorUserDataModel",
     "StopReplicaRequestModel",
     "StopReplicaResponseModel",
     "StreamsGroupCurrentMemberAssignmentKeyModel",

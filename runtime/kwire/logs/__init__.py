@@ -6,7 +6,7 @@ what consumers wrote into the messages of their group.
 """
 
 from kwire.logs.directory import LoggedRecord, internal_records, read_producer_snapshot, scan
-from kwire.logs.embedded import Embedded, decode_assignment, decode_subscription, embedded
+from kwire.logs.embedded import Embedded, decode_assignment, decode_subscription, decode_user_data, embedded
 from kwire.logs.internal import TOPICS, InternalRecord, decode_record
 from kwire.logs.offsets import CommittedOffset, committed_offsets
 from kwire.logs.segment import Checkpoint, LogSegment, SegmentReader
@@ -24,6 +24,7 @@ __all__ = [
     "decode_assignment",
     "decode_record",
     "decode_subscription",
+    "decode_user_data",
     "embedded",
     "internal_records",
     "read_producer_snapshot",

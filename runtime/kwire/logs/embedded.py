@@ -1,7 +1,8 @@
-"""Subscriptions and assignments of consumers, embedded in requests, responses and records of groups.
+"""What members of classic groups tell each other, embedded in requests, responses and records of groups.
 
-Members of a classic group exchange bytes that are opaque to brokers. If the protocol type is ``consumer``, they are
-an int16 version and a ConsumerProtocolSubscription or ConsumerProtocolAssignment [KAFKA-WIRE 40].
+Brokers do not read these bytes. If the protocol type is ``consumer``, they are an int16 version and a
+ConsumerProtocolSubscription or ConsumerProtocolAssignment [KAFKA-WIRE 40]; if it is ``connect``, an int16 version and
+a ConnectMemberMetadata or ConnectMemberAssignment [KIP-415]. The user data of a subscription depends on the assignor.
 """
 
 from __future__ import annotations
@@ -22,6 +23,17 @@ if TYPE_CHECKING:
 SUBSCRIPTION = "ConsumerProtocolSubscription"
 ASSIGNMENT = "ConsumerProtocolAssignment"
 
+MESSAGES: dict[str, dict[str, str]] = {
+    "connect": {SUBSCRIPTION: "ConnectMemberMetadata", ASSIGNMENT: "ConnectMemberAssignment"},
+    "consumer": {SUBSCRIPTION: SUBSCRIPTION, ASSIGNMENT: ASSIGNMENT},
+}
+"""Protocol type → the messages that it has in the places of a consumer's."""
+
+USER_DATA = {"cooperative-sticky": "CooperativeStickyAssignorUserData", "sticky": "StickyAssignorUserData"}
+"""Assignor → the message in the user data of a subscription, which no version precedes."""
+
+_NAMES_OF_ASSIGNORS = ("name", "protocol_name", "protocol", "protocol_data")
+
 PLACES: dict[str, tuple[tuple[str, str], ...]] = {
     "GroupMetadataValue": (("members[].subscription", SUBSCRIPTION), ("members[].assignment", ASSIGNMENT)),
     "ConsumerGroupMemberMetadataValue": (("classic_member_metadata.supported_protocols[].metadata", SUBSCRIPTION),),
@@ -34,7 +46,7 @@ PLACES: dict[str, tuple[tuple[str, str], ...]] = {
         ("groups[].members[].member_assignment", ASSIGNMENT),
     ),
 }
-"""The fields that contain an embedded message, and the name of that message."""
+"""The fields that contain an embedded message, and the name of that message of a consumer."""
 
 
 @dataclass(slots=True, repr=False)
@@ -54,17 +66,29 @@ class Embedded:
 
 
 def embedded(protocol: MessageRegistry, message: Message, policy: Policy = STRICT) -> list[Embedded]:
-    """All subscriptions and assignments in a message, with their paths.
+    """All subscriptions and assignments in a message, with their paths, and the user data of assignors that Kafka's
+    clients have.
 
     Groups of another protocol type are skipped, and so are empty bytes, as a member without assignment has. Messages
     without a protocol type, such as JoinGroup responses before version 7, are taken for a consumer's.
     """
     found = []
     for pattern, name in PLACES.get(type(message).__name__, ()):
-        for path, raw in _walk(message, pattern, ""):
-            if raw:
-                found.append(_read(protocol, name, path, raw, policy))
+        for path, raw, kind, assignor in _walk(message, pattern, "", "consumer", ""):
+            if raw and MESSAGES[kind][name] in protocol:
+                found.append(_read(protocol, MESSAGES[kind][name], path, raw, policy))
+                inside = getattr(found[-1].message, "user_data", None)
+                if inside and USER_DATA.get(assignor) in protocol:
+                    found.append(_read_user_data(protocol, assignor, f"{path}.user_data", inside, policy))
     return found
+
+
+def decode_user_data(protocol: MessageRegistry, assignor: str, data: bytes, policy: Policy = STRICT) -> Message:
+    """The user data of a subscription for an assignor in :data:`USER_DATA`; ``DecodeError`` if it is invalid.
+
+    No version precedes it: like Kafka's own classes, this tries the newest version first.
+    """
+    return _decode_user_data(protocol, assignor, data, policy)[1]
 
 
 def decode_subscription(protocol: MessageRegistry, data: bytes, policy: Policy = STRICT) -> Message:
@@ -84,6 +108,24 @@ def _read(protocol: MessageRegistry, name: str, path: str, raw: bytes, policy: P
         return Embedded(path, raw, error.version, reason=str(error))
 
 
+def _read_user_data(protocol: MessageRegistry, assignor: str, path: str, raw: bytes, policy: Policy) -> Embedded:
+    try:
+        return Embedded(path, raw, *_decode_user_data(protocol, assignor, raw, policy))
+    except DecodeError as error:
+        return Embedded(path, raw, reason=str(error))
+
+
+def _decode_user_data(protocol: MessageRegistry, assignor: str, data: bytes, policy: Policy) -> tuple[int, Message]:
+    cls = protocol[USER_DATA[assignor]]
+    *newer, oldest = reversed(cls.VALID_VERSIONS)
+    for version in newer:
+        try:
+            return version, cls.decode(data, version, policy)
+        except DecodeError:
+            pass
+    return oldest, cls.decode(data, oldest, policy)
+
+
 def _decode(protocol: MessageRegistry, name: str, data: bytes, policy: Policy) -> tuple[int, Message]:
     """Version and message. A version above the known ones only adds fields after those of the highest known
     version."""
@@ -95,10 +137,14 @@ def _decode(protocol: MessageRegistry, name: str, data: bytes, policy: Policy) -
     return version, cls.decode(data, version, policy, start=start)
 
 
-def _walk(value: object, pattern: str, path: str) -> Iterator[tuple[str, bytes]]:
-    """Follow the names of ``pattern`` through the message; ``[]`` is each element of a list."""
-    if getattr(value, "protocol_type", None) not in ("consumer", None):
+def _walk(value: object, pattern: str, path: str, kind: str, assignor: str) -> Iterator[tuple[str, bytes, str, str]]:
+    """Follow the names of ``pattern`` through the message; ``[]`` is each element of a list. Yields path, bytes,
+    protocol type and assignor."""
+    kind = getattr(value, "protocol_type", None) or kind
+    if kind not in MESSAGES or getattr(value, "protocol_type", None) == "":
         return
+    named = (getattr(value, name, None) for name in _NAMES_OF_ASSIGNORS)
+    assignor = next((name for name in named if name), assignor)
     attribute, _, rest = pattern.partition(".")
     name = attribute.removesuffix("[]")
     place, found = f"{path}.{name}" if path else name, getattr(value, name)
@@ -107,6 +153,6 @@ def _walk(value: object, pattern: str, path: str) -> Iterator[tuple[str, bytes]]
         elements = [(f"{place}[{index}]", element) for index, element in enumerate(found or ())]
     for place, element in elements:
         if rest and element is not None:
-            yield from _walk(element, rest, place)
+            yield from _walk(element, rest, place, kind, assignor)
         elif isinstance(element, bytes):
-            yield place, element
+            yield place, element, kind, assignor

@@ -33,6 +33,10 @@ TOPICS: dict[str, str] = {
 }
 """The internal topics, each with the name that ``MessageRegistry.logs`` has for its records."""
 
+MIRRORS = {"MirrorHeartbeat": True, "MirrorCheckpoint": True, "MirrorOffsetSync": False}
+"""The records of MirrorMaker 2, ``MirrorHeartbeat`` for ``MirrorHeartbeatKey`` and ``MirrorHeartbeatValue``, and
+whether an int16 version precedes the value [KIP-382]."""
+
 FRAME_VERSION = 1
 """The version of the frame in ``__cluster_metadata`` and ``__remote_log_metadata``; the preview in Kafka 2.8 had
 0."""
@@ -90,11 +94,14 @@ def decode_record(
     ``control`` is that of its batch: transaction markers, elections and voters. ``ValueError`` for a topic that is
     not one of :data:`TOPICS`. ``policy`` says how tolerant decoding is: Kafka ignores trailing bytes after the
     messages of its coordinators, but not after metadata records. ``max_decoded`` is that of
-    :class:`kwire.connection.ConnectionDecoder`, for values.
+    :class:`kwire.connection.ConnectionDecoder`, for values. Topics of MirrorMaker 2 are known by their names, see
+    :func:`mirrored`.
     """
     decode: _Decode
     if control:
         decode = _control
+    elif mirrored(topic):
+        decode = _mirrored
     elif topic in TOPICS:
         decode = _framed if TOPICS[topic] in FRAMED else _coordinated
     else:
@@ -105,6 +112,33 @@ def decode_record(
     except DecodeError as error:
         record.reason = str(error)
     return record
+
+
+def mirrored(topic: str) -> str:
+    """Which of :data:`MIRRORS` a topic has, by the names that MirrorMaker 2 gives unless told otherwise:
+    ``heartbeats`` and its copies, ``A.checkpoints.internal``, ``mm2-offset-syncs.A.internal``. Empty for others."""
+    if topic == "heartbeats" or topic.endswith(".heartbeats"):
+        return "MirrorHeartbeat"
+    if topic.endswith(".checkpoints.internal"):
+        return "MirrorCheckpoint"
+    syncs = topic.startswith("mm2-offset-syncs.") and topic.endswith(".internal")
+    return "MirrorOffsetSync" if syncs else ""
+
+
+def _mirrored(protocol: MessageRegistry, record: InternalRecord, policy: Policy, max_decoded: int) -> str | None:
+    """Records of MirrorMaker 2: a key without a version, and a value after one, if it has one."""
+    record.name = mirrored(record.topic)
+    key, value = protocol[f"{record.name}Key"], protocol[f"{record.name}Value"]
+    if record.raw_key is None:
+        return "the record has no key"
+    record.key = key.decode(record.raw_key, 0, policy)
+    if record.raw_value is None:
+        return None
+    record.version, start = read_int16(record.raw_value, 0) if MIRRORS[record.name] else (0, 0)
+    if record.version not in value.VALID_VERSIONS:
+        return f"unknown version {record.version} of {value.__name__}"
+    record.value = decode_within(max_decoded, value, record.raw_value, record.version, policy, start)
+    return None if record.value else too_many_values(record.raw_value)
 
 
 def _control(protocol: MessageRegistry, record: InternalRecord, policy: Policy, max_decoded: int) -> str | None:

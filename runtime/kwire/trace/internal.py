@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from kwire.errors import DecodeError
 from kwire.logs import TOPICS, decode_record
-from kwire.logs.internal import FRAMED
+from kwire.logs.internal import FRAMED, MIRRORS, mirrored
 from kwire.policy import STRICT, Policy
 from kwire.primitives import read_int16, read_uvarint
-from kwire.trace.spans import Span, Trace
+from kwire.trace.spans import Span, Trace, trace_message
 
 if TYPE_CHECKING:
     from kwire.logs import InternalRecord
@@ -28,6 +28,8 @@ def trace_record(
     ``ValueError`` for a topic that is not internal.
     """
     record = decode_record(protocol, topic, key, value, policy)
+    if name := mirrored(topic):
+        return _mirrored(protocol, name, record, policy)
     log = TOPICS[topic]
     key_class = value_class = None
     if record.type is not None and record.type in protocol.record_types(log):
@@ -37,6 +39,22 @@ def trace_record(
         return raw, None if value is None else _framed(value_class, record, value, policy)
     keys = None if key is None else _key(key_class, record, key, policy)
     return keys, None if value is None else _value(value_class, record, value, policy)
+
+
+def _mirrored(
+    protocol: MessageRegistry, name: str, record: InternalRecord, policy: Policy
+) -> tuple[Trace | None, Trace | None]:
+    key, value = record.raw_key, record.raw_value
+    keys = None if key is None else trace_message(protocol[f"{name}Key"], key, 0, policy)
+    if value is None:
+        return keys, None
+    cls = protocol[f"{name}Value"]
+    if not MIRRORS[name]:
+        return keys, trace_message(cls, value, 0, policy)
+    head = _prefix(record, value, ("version",), "int16", read_int16)
+    if head.error or (version := read_int16(value, 0)[0]) not in cls.VALID_VERSIONS:
+        return keys, head.unread(f"unknown version of {cls.__name__}")
+    return keys, head.then(cls, version, policy)
 
 
 def _key(cls: type[Message] | None, record: InternalRecord, data: bytes, policy: Policy) -> Trace:

@@ -74,7 +74,7 @@ def test_groups_of_consumers() -> None:
 
 
 def test_groups_of_others_have_bytes_of_their_own() -> None:
-    value = group_metadata.GroupMetadataValue(protocol_type="connect", members=[member(subscription=WANTS)])
+    value = group_metadata.GroupMetadataValue(protocol_type="mine", members=[member(subscription=WANTS)])
     assert embedded(PROTOCOL, value) == []
 
 
@@ -117,7 +117,7 @@ def carriers() -> list[tuple[Message, str]]:
             describe_groups.DescribeGroupsResponse(
                 groups=[
                     describe_groups.DescribedGroup(protocol_type="consumer", members=[described]),
-                    describe_groups.DescribedGroup(protocol_type="connect", members=[described]),
+                    describe_groups.DescribedGroup(protocol_type="mine", members=[described]),
                 ]
             ),
             "groups[0].members[0].member_metadata",

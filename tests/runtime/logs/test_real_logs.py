@@ -190,11 +190,13 @@ def test_trap_40_what_consumers_wrote_into_their_groups() -> None:
     found = inside("4.1.1-running", "__consumer_offsets-0/00000000000000000000.log")
     assert [(each.path, each.version, each.reason) for each in found] == [
         ("members[0].subscription", 3, None),
+        ("members[0].subscription.user_data", 0, None),
         ("members[0].assignment", 3, None),
         ("members[0].subscription", 0, None),
         ("members[0].assignment", 0, None),
         ("classic_member_metadata.supported_protocols[0].metadata", 3, None),
         ("classic_member_metadata.supported_protocols[1].metadata", 3, None),
+        ("classic_member_metadata.supported_protocols[1].metadata.user_data", 0, None),
     ]
 
 
