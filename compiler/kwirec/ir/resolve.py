@@ -253,8 +253,11 @@ class _Resolver:
         if decl.enum is None:
             return None
         if (found := self._enums.get(decl.enum.value)) is None:
+            # The indentation notation gives the enum in place of the type, which is then unknown too.
+            is_type = decl.enum.span.start >= decl.type.span.start and decl.enum.span.end <= decl.type.span.end
+            self._failed = self._failed or is_type
             self._report.add(
-                codes.UNKNOWN_ENUM,
+                codes.UNKNOWN_TYPE if is_type else codes.UNKNOWN_ENUM,
                 f"there is no enum `{decl.enum.value}`",
                 decl.enum.span,
                 label="unknown enum",
