@@ -16,6 +16,8 @@ FUZZ := .venv-fuzz
 OLDEST := .venv-oldest
 PEERS := .venv-peers
 WHEEL := .venv-wheel
+PURE_WHEEL = $(wildcard dist/*-none-any.whl)
+NATIVE_WHEEL = $(filter-out $(PURE_WHEEL),$(wildcard dist/*.whl))
 FAST = "not spark and not releases and not slow"
 PYTEST := $(BIN)/python -m pytest
 PIP = -m pip install --quiet --disable-pip-version-check
@@ -49,6 +51,12 @@ snapshots: $(READY)  ## rewrite the snapshots of the tests and tests/generated: 
 	$(BIN)/kwirec generate --quiet $(CLOCKWORK)
 	$(PYTEST) --snapshot-update $(TESTS)
 
+native: $(READY)  ## compile runtime and codecs in place, what changed since the last time: needs a C compiler
+	$(BIN)/python -m tools.native
+
+native-clean: $(READY)  ## remove what make native made: the tree is interpreted again
+	$(BIN)/python -m tools.native --clean
+
 docs: $(READY)  ## rewrite the page of every diagnostic code, the list of public names, and the newest release in pages
 	$(BIN)/kwirec rule-pages docs/rules
 	$(BIN)/python -m tests.api_reference docs/api.md
@@ -79,13 +87,16 @@ check: $(READY)  ## formatting, lint, types, definitions, and whether generated/
 	$(BIN)/kwirec check --format $(FORMAT) $(UNION)
 	$(BIN)/kwirec generate --check --quiet $(KAFKA)
 
-test-native: $(READY)  ## compile codecs with mypyc and compare them with the interpreted ones: needs a C compiler
-	KWIRE_NATIVE=1 $(PYTEST) -n 0 tests/native
+test-native-fast: native  ## the fast tests on the native build, which make native-clean removes; TESTS=tests/native
+	KWIRE_NATIVE=1 HYPOTHESIS_PROFILE=quick $(PYTEST) -m $(FAST) $(TESTS)
 
 ##@ Nightly, or for what they cover
 
 test-deep: $(READY)  ## all tests, with many times the examples of Hypothesis
 	HYPOTHESIS_PROFILE=deep $(PYTEST) --timeout 3600 $(TESTS)
+
+test-native: native  ## all tests on the native build
+	KWIRE_NATIVE=1 $(PYTEST) $(TESTS)
 
 test-oldest: $(OLDEST)/.ready  ## the fast tests on the oldest dependencies that pyproject.toml allows
 	$(OLDEST)/bin/python -m pytest -m $(FAST) $(TESTS)
@@ -137,12 +148,15 @@ bench-native-all: $(PEERS)/.ready  ## compile and measure every codec module
 
 ##@ Releases
 
-dist: $(READY)  ## build sdist and wheel into dist/
+dist: $(READY)  ## build the sdist and the pure wheel into dist/
 	rm -rf dist
 	$(BIN)/python -m build --no-isolation --outdir dist .
 
-test-wheel: $(WHEEL)/.ready  ## the fast tests on the wheel of dist/ in place of the tree
-	$(WHEEL)/bin/python $(PIP) --force-reinstall --no-deps dist/*.whl
+wheels: dist  ## the same, and the native wheel of this platform and Python: needs a C compiler
+	KWIRE_NATIVE=1 $(BIN)/python -m build --no-isolation --wheel --outdir dist .
+
+test-wheel: $(WHEEL)/.ready  ## the fast tests on a wheel of dist/ in place of the tree; WHEEL_OF=native
+	$(WHEEL)/bin/python $(PIP) --force-reinstall --no-deps $(if $(filter native,$(WHEEL_OF)),$(NATIVE_WHEEL),$(PURE_WHEEL))
 	$(WHEEL)/bin/python -m pytest -m $(FAST) $(TESTS)
 
 pins:  ## renew constraints/*.txt, the versions and digests of all that is installed; OPTIONS=--upgrade

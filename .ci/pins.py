@@ -15,7 +15,7 @@ OPTIONS = [
     *("--no-emit-index-url", "--no-emit-trusted-host", "--no-emit-options"),
 ]
 PROJECT = tomllib.loads(Path("pyproject.toml").read_text())
-BUILD = [*PROJECT["build-system"]["requires"], "build", "editables", "setuptools"]
+BUILD = [*PROJECT["build-system"]["requires"], "build", "editables", "mypy[mypyc]", "setuptools"]
 
 
 def compiled(name: str, *inputs: str, text: str = "") -> dict[str, str]:

@@ -20,7 +20,7 @@ from typing import Any
 
 from benchmarks.codecs import BUILT, COMPILED, ROOT, Times, measure, report
 from benchmarks.samples import MODULES, PACKAGE, SAMPLES
-from kwirec.native import Build, BuildError, build_native, codec_modules
+from kwirec.native import LEVEL, Build, BuildError, build_native, codec_modules
 
 RUNTIME = ROOT / "runtime" / "kwire"
 GENERATED = ROOT / "generated" / PACKAGE
@@ -33,8 +33,7 @@ def main() -> None:
     options.add_argument("--modules", type=int, default=0, help="also compile the N largest modules")
     options.add_argument("--all", action="store_true", help="compile all modules: takes minutes")
     options.add_argument("--out", type=Path, default=BUILT)
-    options.add_argument("--level", type=int, default=3, help="optimisation level of the C compiler")
-    options.add_argument("--one-library", action="store_true", help="one library for all modules")
+    options.add_argument("--level", type=int, default=LEVEL, help="optimisation level of the C compiler")
     options.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     options.add_argument("--rounds", type=int, default=20)
     given = options.parse_args()
@@ -47,7 +46,6 @@ def main() -> None:
             package=GENERATED,
             modules=chosen,
             level=given.level,
-            separate=not given.one_library,
             jobs=given.jobs,
         )
     except BuildError as problem:

@@ -5,6 +5,7 @@
   for the night, twenty times as many.
 - Python looks for garbage among what tests make, and rarely; not among the thousands of tests and generated classes.
   That takes a sixth off the time.
+- Libraries of ``make native`` that differ from their sources are refused: Python would import them all the same.
 - Files with tests of Spark share one JVM, and those of whole Kafka releases share what was read of them: each group
   runs on one worker, before everything else because it takes longest. Other tests stay together by file. This looks
   at files, because the groups of xdist 3.8 (``xdist_group``) have no effect in pytest 9.2.
@@ -25,7 +26,9 @@ from hypothesis import HealthCheck, settings
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
+from kwire import is_native
 from kwire.command import main
+from tools.native import stale
 
 EXAMPLES = 100
 GROUPS = {"spark": r"\bspark: ", "releases": r"\bpytest\.mark\.releases\b"}
@@ -46,6 +49,13 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 
 gc.disable()  # until the tests have been collected
+
+
+def pytest_sessionstart() -> None:
+    if os.environ.get("KWIRE_NATIVE") == "1" and not is_native():
+        pytest.exit("kwire is not native: make native", returncode=2)
+    if reason := stale():
+        pytest.exit(reason, returncode=2)
 
 
 class Scheduling(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types

@@ -1,19 +1,23 @@
 """Compiles the runtime and a generated package with mypyc, and lists the modules that stay interpreted, and why.
 
-Takes the source folders of both and returns a folder with both, compiled. The sources are compiled unchanged: emitted
-modules are plain typed Python (docs/decisions/codec-shape.md). Nothing is written next to the sources, so that an
-interpreted and a compiled ``kwire`` never mix.
+The sources are compiled unchanged: emitted modules are plain typed Python (docs/decisions/codec-shape.md). Each
+becomes a library next to its source, which Python prefers to the source. ``compile_in_place`` does that;
+``build_native`` does it in a copy. docs/decisions/native-build.md has the reasons.
 """
 
 from __future__ import annotations
 
+import hashlib
+import importlib.machinery
+import importlib.metadata
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -57,18 +61,45 @@ INTERPRETED: Mapping[str, str] = {
 """The modules of ``kwire`` that are not compiled, each with the reason."""
 
 MARKER = ".kwirec-native"
-"""The file by which a folder of an earlier build is known."""
+"""The file by which a copy of an earlier build is known."""
+
+SUFFIX = importlib.machinery.EXTENSION_SUFFIXES[0]
+"""How libraries for this Python end."""
+
+LEVEL = 1
+"""The optimisation level of the C compiler."""
 
 SETUP = """\
+import sysconfig
+from collections import Counter
+
 from mypyc.build import mypycify
 from setuptools import setup
 
+extensions = mypycify(
+    {arguments!r}, opt_level="{level}", debug_level="0", separate=True, include_runtime_files=False, target_dir="c"
+)
+uses = Counter(source for extension in extensions for source in extension.sources)
+shared = [source for source, count in uses.items() if count > 1]  # mypyc's own runtime: compiled once, for all
+for extension in extensions:
+    extension.sources = [source for source in extension.sources if source not in shared]
+    extension.extra_compile_args = [*extension.extra_compile_args, *{flags!r}]
+    extension.extra_link_args = {link_flags!r}
+first = next(extension for extension in extensions if extension.include_dirs)
+folders = [*first.include_dirs, sysconfig.get_path("include")]
+runtime = {{"sources": shared, "include_dirs": folders, "cflags": first.extra_compile_args}}
 setup(
     name="kwire-native",
     packages=[],
-    ext_modules=mypycify({files!r}, opt_level="{level}", debug_level="0", separate={separate}),
+    package_dir={packages!r},
+    libraries=[("mypyc_runtime", runtime)],
+    ext_modules=extensions,
 )
 """
+
+COMMANDS = """\
+--quiet build_clib --build-clib=archive --build-temp=objects
+build_ext --inplace --build-lib=lib --build-temp=objects"""
 
 
 class BuildError(Exception):
@@ -77,10 +108,12 @@ class BuildError(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Build:
-    """A compiled tree. Put ``folder`` first on ``sys.path`` to import it."""
+    """What was compiled: sources, and a library or two for each. ``size`` is that of all libraries, in bytes; put
+    ``folder`` first on ``sys.path`` to import a copy."""
 
     folder: Path
     modules: tuple[str, ...]
+    libraries: tuple[Path, ...]
     lines: int
     size: int
     seconds: float
@@ -99,41 +132,106 @@ def build_native(
     runtime: Path,
     package: Path,
     modules: Sequence[str],
-    level: int = 3,
-    separate: bool = True,
+    level: int = LEVEL,
     jobs: int = os.cpu_count() or 1,
 ) -> Build:
-    """Compile the runtime and ``modules`` of a generated package in ``target``, which is replaced.
+    """Compile the runtime and ``modules`` of a generated package in ``target``, which is replaced."""
+    _copy((runtime, package), target)
+    folders = [target / runtime.name, target / package.name]
+    return compile_in_place(*folders, modules=modules, work=target / "build", level=level, jobs=jobs)
 
-    ``separate`` makes a library per module: they are compiled in parallel and loaded one by one. Calls between them
-    are a little slower, but the fast path has none.
+
+def compile_in_place(
+    runtime: Path,
+    package: Path,
+    *,
+    modules: Sequence[str],
+    work: Path,
+    level: int = LEVEL,
+    jobs: int = os.cpu_count() or 1,
+) -> Build:
+    """Compile the runtime and ``modules`` of a generated package into libraries next to their sources.
+
+    What is the same as in the build before, of which ``work`` has the intermediate files, is not compiled again.
+    Libraries of other modules, from earlier builds, are removed.
     """
     start = time.perf_counter()
-    _copy((runtime, package), target)
-    files = [f"{runtime.name}/{name}.py" for name in RUNTIME] + [f"{package.name}/{name}.py" for name in modules]
-    script = target / "build" / "setup.py"
-    script.parent.mkdir()
-    script.write_text(SETUP.format(files=files, level=level, separate=separate), "utf-8")
-    command = [sys.executable, "build/setup.py", "--quiet", "build_ext", "--inplace", "--parallel", str(jobs)]
-    done = subprocess.run(command, cwd=target, capture_output=True, text=True, check=False)
+    runtime, package, work = runtime.resolve(), package.resolve(), work.resolve()
+    files = [*(runtime / f"{name}.py" for name in RUNTIME), *(package / f"{name}.py" for name in modules)]
+    _prepare(work, runtime, package, files, level)
+    command = [sys.executable, "setup.py", *COMMANDS.split(), f"--parallel={jobs}"]
+    done = subprocess.run(command, cwd=work, capture_output=True, text=True, check=False)
     if done.returncode:
         raise BuildError(_complaints(done.stdout + done.stderr))
-    shutil.rmtree(script.parent)
+    made = {file.with_name(file.stem + ending + SUFFIX) for file in files for ending in ("", "__mypyc")}
+    for path in {*libraries(runtime), *libraries(package)} - made:
+        path.unlink()
+    (work / "sources.json").write_text(json.dumps(_digests(files), indent=1), "utf-8")
     return Build(
-        folder=target,
-        modules=tuple(files),
-        lines=sum(len((target / file).read_text("utf-8").splitlines()) for file in files),
-        size=sum(path.stat().st_size for suffix in ("so", "pyd") for path in target.rglob(f"*.{suffix}")),
+        folder=runtime.parent,
+        modules=(*(f"{runtime.name}/{name}" for name in RUNTIME), *(f"{package.name}/{name}" for name in modules)),
+        libraries=tuple(sorted(made)),
+        lines=sum(len(file.read_text("utf-8").splitlines()) for file in files),
+        size=sum(path.stat().st_size for path in made),
         seconds=time.perf_counter() - start,
     )
+
+
+def libraries(folder: Path) -> Iterator[Path]:
+    """The libraries for this Python in ``folder`` and below."""
+    return folder.rglob(f"*{SUFFIX}")
+
+
+def outdated(work: Path) -> list[Path]:
+    """The sources that are not as they were when they were compiled in place with this ``work``."""
+    record = work / "sources.json"
+    then: dict[str, str] = json.loads(record.read_text("utf-8")) if record.exists() else {}
+    return [Path(name) for name, digest in _digests(map(Path, then)).items() if digest != then[name]]
+
+
+def _digests(files: Iterable[Path]) -> dict[str, str]:
+    return {str(path): hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else "" for path in files}
+
+
+def _prepare(work: Path, runtime: Path, package: Path, files: Sequence[Path], level: int) -> None:
+    """The script of the build and mypy's configuration; after a change of either's tools the work starts anew."""
+    work.mkdir(parents=True, exist_ok=True)
+    tools = " ".join(
+        [sys.version, *(importlib.metadata.version(name) for name in ("mypy", "setuptools")), str(level)]
+    )
+    stamp = work / "tools.txt"
+    if not stamp.exists() or stamp.read_text("utf-8") != tools:
+        shutil.rmtree(work)
+        work.mkdir()
+        stamp.write_text(tools, "utf-8")
+
+    def there(path: Path) -> str:  # relative: mypy_path takes the colon of a Windows drive for a separator
+        return Path(os.path.relpath(path, work)).as_posix()
+
+    paths = ":".join(dict.fromkeys(there(folder.parent) for folder in (runtime, package)))
+    (work / "mypy.ini").write_text(
+        f"[mypy]\nmypy_path = {paths}\nexplicit_package_bases = True\nnamespace_packages = True\ncache_dir = mypy\n",
+        "utf-8",
+    )
+    gnu = sys.platform == "linux"
+    script = SETUP.format(
+        arguments=["--config-file", "mypy.ini", *map(there, files)],
+        level=level,
+        # Calls within a library are direct, and what nothing calls is left out.
+        flags=["-fvisibility=hidden", "-ffunction-sections", "-fdata-sections"] if gnu else [],
+        link_flags=["-Wl,--gc-sections", "-Wl,-s"] if gnu else [],
+        packages={folder.name: there(folder) for folder in (runtime, package)},
+    )
+    (work / "setup.py").write_text(script, "utf-8")
 
 
 def _copy(sources: Sequence[Path], target: Path) -> None:
     if target.exists():
         if not (target / MARKER).exists() and any(target.iterdir()):
             raise BuildError(f"{target} is not empty and does not contain an earlier build: choose another folder")
-        shutil.rmtree(target)
-    target.mkdir(parents=True)
+        for source in sources:
+            shutil.rmtree(target / source.name, ignore_errors=True)
+    target.mkdir(parents=True, exist_ok=True)
     (target / MARKER).touch()
     for source in sources:
         shutil.copytree(source, target / source.name, ignore=shutil.ignore_patterns("__pycache__", "*.so", "*.pyd"))

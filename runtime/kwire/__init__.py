@@ -6,6 +6,7 @@
 read the files and logs of brokers; ``kwire.trace`` shows bytes as annotated trees.
 """
 
+from kwire import message
 from kwire.errors import (
     DecodeError,
     EncodeError,
@@ -26,6 +27,12 @@ from kwire.uuids import ZERO_UUID, Uuid
 
 __version__ = "0.1.0"
 """The version of the distribution, which all packages share."""
+
+
+def is_native() -> bool:
+    """Whether kwire runs compiled. Only its speed depends on it: results, errors and their texts are the same."""
+    return not (message.__file__ or "").endswith(".py")
+
 
 __all__ = [
     "LIKE_KAFKA",
@@ -50,4 +57,5 @@ __all__ = [
     "UnknownVersionError",
     "Uuid",
     "__version__",
+    "is_native",
 ]

@@ -1,80 +1,33 @@
-"""Two codec modules compiled by mypyc, held against the same sources interpreted.
-
-Takes a minute, needs mypyc and a C compiler, and therefore runs only on demand: ``make test-native``.
-"""
+"""What is compiled, and how."""
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
-import sys
+import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from kwirec.native import INTERPRETED, RUNTIME, Build, BuildError, build_native, codec_modules
+from kwirec.native import (
+    INTERPRETED,
+    RUNTIME,
+    BuildError,
+    build_native,
+    codec_modules,
+    compile_in_place,
+    libraries,
+    outdated,
+)
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 RUNTIME_FOLDER = ROOT / "runtime" / "kwire"
 PACKAGE = ROOT / "generated" / "kwire_kafka"
 MODULES = ("api/fetch", "coordinator/offset_commit")
+SOURCES = shutil.ignore_patterns("__pycache__", "*.so", "*.pyd")
 
 on_demand = pytest.mark.skipif(
-    os.environ.get("KWIRE_NATIVE") != "1", reason="compiling takes a minute: make test-native"
+    os.environ.get("KWIRE_NATIVE") != "1", reason="needs a C compiler and half a minute: make test-native"
 )
-
-BEHAVIOUR = """
-import sys
-from collections.abc import Hashable
-sys.path[:0] = sys.argv[1].split(":")
-from kwire import DecodeError, EncodeError, Uuid
-from kwire.records import Record, encode_batch, read_batches
-from kwire_kafka.api.fetch import FetchResponse, FetchableTopicResponse, PartitionData
-
-def hash_of(value):
-    try:
-        return hash(value)
-    except TypeError as problem:
-        return str(problem)
-
-def said(call):
-    try:
-        return call()
-    except (DecodeError, EncodeError) as problem:
-        return type(problem).__name__, str(problem)
-
-print(FetchResponse.__doc__)
-print(isinstance(FetchResponse(), Hashable), said(lambda: hash_of(FetchResponse())))
-
-topic = FetchableTopicResponse(topic_id=Uuid(range(16)), partitions=[PartitionData(records=b"abc")])
-message = FetchResponse(session_id=7, responses=[topic])
-data = message.encode(13)
-print(message)
-print(message.replace(error_code=3) == message, message.replace() == message)
-print(message.responses[0].partitions[0].current_leader)
-print(said(lambda: FetchResponse.decode(data[:-3], 13)))
-print(said(lambda: FetchResponse.decode(data + b"?", 13)))
-print(said(lambda: FetchResponse.decode(data, 99)))
-print(said(lambda: message.replace(error_code=70000).encode(13)))
-print(FetchResponse.decode_from(b"??" + data, 13, start=2)[1], FetchResponse.decode(bytearray(data), 13) == message)
-for cut in range(len(data)):
-    assert said(lambda: FetchResponse.decode(data[:cut], 13))[0] == "DecodeError"
-
-headers = (("h", None), ("g", b"1"))
-records = [Record(b"k", bytes(size), headers, 1000 - size, 3 * size) for size in (0, 70, 9000, 2**21)]
-data = encode_batch([*records, Record(timestamp=2**62), Record(timestamp=-(2**63))])
-(batch,) = read_batches(data)
-print(batch, batch.crc, [(one.offset, one.timestamp, len(one.value or b""), one.headers) for one in batch])
-assert batch.records()[:4] == records and batch.encode() == data
-assert [view.record() for view in batch.views()] == batch.records()
-for at in range(61, 80):
-    for byte in (0, 1, 2, 127, 128, 255):
-        (batch,) = read_batches(data[:at] + bytes([byte]) + data[at + 1 :], verify=False)
-        print(said(lambda: [one.offset for one in batch.records()]))
-        print(said(lambda: [(one.offset, one.key, one.headers) for one in batch.views()]))
-"""
 
 
 def test_every_runtime_module_is_compiled_or_says_why_not() -> None:
@@ -100,45 +53,23 @@ def test_a_folder_with_something_else_in_it_is_left_alone(tmp_path: Path) -> Non
     assert (tmp_path / "mine.txt").read_text() == "keep"
 
 
-@pytest.fixture(scope="module")
-def compiled(tmp_path_factory: pytest.TempPathFactory) -> Build:
-    return build_native(
-        tmp_path_factory.mktemp("native") / "build", runtime=RUNTIME_FOLDER, package=PACKAGE, modules=MODULES, level=0
+@on_demand
+def test_only_what_changed_is_compiled_again(tmp_path: Path) -> None:
+    runtime, package = (
+        shutil.copytree(path, tmp_path / path.name, ignore=SOURCES) for path in (RUNTIME_FOLDER, PACKAGE)
     )
+    work, heartbeat = tmp_path / "work", package / "api" / "heartbeat.py"
 
+    def built(*modules: str) -> dict[Path, int]:
+        compile_in_place(runtime, package, modules=modules, work=work)
+        return {path: path.stat().st_mtime_ns for folder in (runtime, package) for path in libraries(folder)}
 
-def folders(built: Build | None) -> str:
-    return str(built.folder) if built else f"{RUNTIME_FOLDER.parent}:{PACKAGE.parent}"
-
-
-def round_trips(built: Build | None) -> dict[str, Any]:
-    script = ROOT / "benchmarks" / "roundtrip.py"
-    command = [sys.executable, str(script), folders(built), "kwire_kafka", *MODULES]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    result: dict[str, Any] = json.loads(done.stdout)
-    return result
-
-
-def behaviour(built: Build | None) -> str:
-    command = [sys.executable, "-c", BEHAVIOUR, folders(built)]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
-
-
-@on_demand
-def test_nothing_is_written_beside_the_sources(compiled: Build) -> None:
-    assert compiled.size > 0
-    for source in (RUNTIME_FOLDER, PACKAGE):
-        assert not list(source.rglob("*.so"))
-
-
-@on_demand
-def test_round_trips_give_the_same_bytes(compiled: Build) -> None:
-    native, plain = round_trips(compiled), round_trips(None)
-    assert (native["compiled"], plain["compiled"]) == (len(MODULES), 0)
-    assert native["digest"] == plain["digest"]
-    assert native["slow"] == plain["slow"] == []
-
-
-@on_demand
-def test_objects_and_errors_are_the_same(compiled: Build) -> None:
-    assert behaviour(compiled) == behaviour(None)
+    first = built("api/heartbeat", "api/leave_group")
+    assert len(first) == 2 * (len(RUNTIME) + 2)
+    assert outdated(work) == []
+    heartbeat.write_text(heartbeat.read_text() + "\nLATER = 1\n")
+    assert outdated(work) == [heartbeat]
+    second = built("api/heartbeat", "api/leave_group")
+    changed = {path.name.partition(".")[0] for path in first if first[path] != second[path]}
+    assert changed == {"heartbeat__mypyc"}
+    assert set(built("api/heartbeat")) == {path for path in first if "leave_group" not in path.name}

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from io import TextIOWrapper
 
+from kwire import is_native
 from kwire.command import broker, call, decode, describe
 
 
@@ -20,7 +21,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="kwire", description="Look at the Kafka protocol: bytes, messages, brokers."
     )
-    parser.add_argument("--version", action="version", version=f"kwire {version('kwire')}")
+    speed = "native" if is_native() else "interpreted"
+    parser.add_argument("--version", action="version", version=f"kwire {version('kwire')} ({speed})")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     decode.add_to(commands)
     describe.add_to(commands)

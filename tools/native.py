@@ -1,0 +1,64 @@
+"""The native build of this tree: what ``make native`` and native wheels hold.
+
+Libraries lie next to the sources that they were made from, and Python prefers them. Tests refuse to start while a
+source differs from its library.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from kwirec.native import Build, BuildError, codec_modules, compile_in_place, libraries, outdated
+
+ROOT = Path(__file__).resolve().parents[1]
+RUNTIME = ROOT / "runtime" / "kwire"
+PACKAGE = ROOT / "generated" / "kwire_kafka"
+WORK = ROOT / "build" / "mypyc" / (sys.implementation.cache_tag or "python")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m tools.native", description=__doc__)
+    parser.add_argument("--clean", action="store_true", help="remove the libraries and all intermediate files")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    options = parser.parse_args(arguments)
+    if options.clean:
+        clean()
+        return 0
+    try:
+        built = build(options.jobs)
+    except BuildError as problem:
+        print(f"the sources do not compile:\n{problem}", file=sys.stderr)
+        return 1
+    print(f"{len(built.modules)} modules are native, {built.size / 1e6:.1f} MB, after {built.seconds:.0f} s")
+    return 0
+
+
+def build(jobs: int = os.cpu_count() or 1) -> Build:
+    """Compile in place what native wheels hold: the runtime and all messages."""
+    return compile_in_place(RUNTIME, PACKAGE, modules=codec_modules(PACKAGE), work=WORK, jobs=jobs)
+
+
+def clean() -> None:
+    shutil.rmtree(WORK, ignore_errors=True)
+    for folder in (RUNTIME, PACKAGE):
+        for path in libraries(folder):
+            path.unlink()
+
+
+def stale() -> str:
+    """Why tests would not test the sources; empty if they do."""
+    if not any(libraries(RUNTIME)):
+        return ""
+    changed = [str(path.relative_to(ROOT)) for path in outdated(WORK)]
+    return (
+        f"{', '.join(changed[:3])} changed after it was compiled: make native or make native-clean" if changed else ""
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
