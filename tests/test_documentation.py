@@ -157,6 +157,7 @@ def test_the_commands_agree_on_help_and_version(module: str, name: str) -> None:
             [sys.executable, "-m", module, option], capture_output=True, text=True, check=True
         ).stdout
 
-    assert printed("--version") == f"{name} {kwire.__version__}\n"
+    speed = {"kwire": " (native)" if kwire.is_native() else " (interpreted)"}.get(name, "")
+    assert printed("--version") == f"{name} {kwire.__version__}{speed}\n"
     assert printed("-h") == printed("--help")
     assert printed("-h").lower().startswith(f"usage: {name} ")

@@ -22,11 +22,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 RUNTIME: tuple[str, ...] = (
-    *("policy", "wire", "message", "headers", "records/loops", "records/views"),
+    *("policy", "wire", "message", "headers", "protocol", "records/loops", "records/views"),
     *("columns/messages", "columns/records", "columns/rows"),
 )
 """The modules of ``kwire`` that are compiled: what emitted codecs call on their fast path, the messages that are
-written by hand, and the loops over records and columns."""
+written by hand, whole frames, and the loops over records and columns."""
 
 INTERPRETED: Mapping[str, str] = {
     "__init__": "names only",
@@ -45,7 +45,6 @@ INTERPRETED: Mapping[str, str] = {
     "lookup": "imports modules by name and looks classes up in tables",
     "uuids": "Uuid derives from bytes, which a native class cannot",
     "frames": "splits streams; all its time is spent in slicing",
-    "protocol": "imports modules by name and looks classes up in tables; nothing in it is hot",
     "primitives": "reads the few numbers before messages in records",
     "records": "all except the loops: headers of batches and the slow path",
     "columns": "all except the loops: makes programs, once for each message and version",
@@ -77,7 +76,12 @@ from mypyc.build import mypycify
 from setuptools import setup
 
 extensions = mypycify(
-    {arguments!r}, opt_level="{level}", debug_level="0", separate=True, include_runtime_files=False, target_dir="c"
+    {arguments!r},
+    opt_level="{level}",
+    debug_level="0",
+    separate=True,
+    include_runtime_files=False,
+    target_dir={target!r},
 )
 uses = Counter(source for extension in extensions for source in extension.sources)
 shared = [source for source, count in uses.items() if count > 1]  # mypyc's own runtime: compiled once, for all
@@ -98,8 +102,8 @@ setup(
 """
 
 COMMANDS = """\
---quiet build_clib --build-clib=archive --build-temp=objects
-build_ext --inplace --build-lib=lib --build-temp=objects"""
+--quiet build_clib --build-clib={work}/archive --build-temp={work}/objects
+build_ext --inplace --build-lib={work}/lib --build-temp={work}/objects"""
 
 
 class BuildError(Exception):
@@ -158,15 +162,19 @@ def compile_in_place(
     start = time.perf_counter()
     runtime, package, work = runtime.resolve(), package.resolve(), work.resolve()
     files = [*(runtime / f"{name}.py" for name in RUNTIME), *(package / f"{name}.py" for name in modules)]
-    _prepare(work, runtime, package, files, level)
-    command = [sys.executable, "setup.py", *COMMANDS.split(), f"--parallel={jobs}"]
-    done = subprocess.run(command, cwd=work, capture_output=True, text=True, check=False)
+    digests = _digests(files)
+    # Where the build runs decides which path to a source the tracebacks of its library have.
+    root = Path(os.path.commonpath([runtime.parent, package.parent]))
+    _prepare(work, root, runtime, package, files, level)
+    options = [option.format(work=work) for option in COMMANDS.split()]
+    command = [sys.executable, str(work / "setup.py"), *options, f"--parallel={jobs}"]
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
     if done.returncode:
         raise BuildError(_complaints(done.stdout + done.stderr))
     made = {file.with_name(file.stem + ending + SUFFIX) for file in files for ending in ("", "__mypyc")}
     for path in {*libraries(runtime), *libraries(package)} - made:
         path.unlink()
-    (work / "sources.json").write_text(json.dumps(_digests(files), indent=1), "utf-8")
+    (work / "sources.json").write_text(json.dumps(digests, indent=1), "utf-8")
     return Build(
         folder=runtime.parent,
         modules=(*(f"{runtime.name}/{name}" for name in RUNTIME), *(f"{package.name}/{name}" for name in modules)),
@@ -193,7 +201,7 @@ def _digests(files: Iterable[Path]) -> dict[str, str]:
     return {str(path): hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else "" for path in files}
 
 
-def _prepare(work: Path, runtime: Path, package: Path, files: Sequence[Path], level: int) -> None:
+def _prepare(work: Path, root: Path, runtime: Path, package: Path, files: Sequence[Path], level: int) -> None:
     """The script of the build and mypy's configuration; after a change of either's tools the work starts anew."""
     work.mkdir(parents=True, exist_ok=True)
     tools = " ".join(
@@ -206,17 +214,19 @@ def _prepare(work: Path, runtime: Path, package: Path, files: Sequence[Path], le
         stamp.write_text(tools, "utf-8")
 
     def there(path: Path) -> str:  # relative: mypy_path takes the colon of a Windows drive for a separator
-        return Path(os.path.relpath(path, work)).as_posix()
+        return Path(os.path.relpath(path, root)).as_posix()
 
     paths = ":".join(dict.fromkeys(there(folder.parent) for folder in (runtime, package)))
     (work / "mypy.ini").write_text(
-        f"[mypy]\nmypy_path = {paths}\nexplicit_package_bases = True\nnamespace_packages = True\ncache_dir = mypy\n",
+        f"[mypy]\nmypy_path = {paths}\nexplicit_package_bases = True\nnamespace_packages = True\n"
+        f"cache_dir = {there(work / 'mypy')}\n",
         "utf-8",
     )
     gnu = sys.platform == "linux"
     script = SETUP.format(
-        arguments=["--config-file", "mypy.ini", *map(there, files)],
+        arguments=["--config-file", there(work / "mypy.ini"), *map(there, files)],
         level=level,
+        target=there(work / "c"),
         # Calls within a library are direct, and what nothing calls is left out.
         flags=["-fvisibility=hidden", "-ffunction-sections", "-fdata-sections"] if gnu else [],
         link_flags=["-Wl,--gc-sections", "-Wl,-s"] if gnu else [],

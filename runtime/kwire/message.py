@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from operator import index
 
 from librt.strings import BytesWriter
@@ -31,8 +32,20 @@ UNSET: list[Any] = []
 SHOWN_BYTES = 64
 """The longest bytes that ``repr`` shows in full."""
 
+UNPAUSED = 1 << 14
+"""The longest data that is decoded while Python collects garbage. A longer message can have so many lists that to
+look for cycles among them, which cannot be there, takes as long as making them."""
 
-@mypyc_attr(acyclic=True)
+
+def _pause_collector() -> bool:
+    """Whether the collector was running; it no longer is."""
+    if not gc.isenabled():
+        return False
+    gc.disable()
+    return True
+
+
+@mypyc_attr(acyclic=True, allow_interpreted_subclasses=True)
 class Struct:
     """A group of fields, each an attribute. ``unknown_tags`` keeps unknown tagged fields. Mutable, not hashable."""
 
@@ -86,7 +99,7 @@ class Struct:
         return f"{name}({', '.join(texts)})"
 
 
-@mypyc_attr(acyclic=True)
+@mypyc_attr(acyclic=True, allow_interpreted_subclasses=True)
 class Message(Struct):
     """A whole message with all its versions; the root of what ``encode`` writes and ``decode`` reads."""
 
@@ -136,12 +149,16 @@ class Message(Struct):
         """
         if type(data) is not bytes or type(version) is not int or (start and not 0 < start <= len(data)):
             data, version = cls._checked(data, version, start)
+        paused = len(data) > UNPAUSED and _pause_collector()
         try:
             message, end = cls._read(data, start, version)
             if end == len(data) or (end < len(data) and policy.trailing == "ignore"):
                 return message  # type: ignore[no-any-return]
         except Exception:  # the slow path reports the error in detail
             pass
+        finally:
+            if paused:
+                gc.enable()
         message = None  # not needed while it is decoded again
         from kwire import interpreter
 
@@ -157,12 +174,16 @@ class Message(Struct):
         """
         if type(data) is not bytes or type(version) is not int or (start and not 0 < start <= len(data)):
             data, version = cls._checked(data, version, start)
+        paused = len(data) > UNPAUSED and _pause_collector()
         try:
             message, end = cls._read(data, start, version)
             if end <= len(data):
                 return message, end
         except Exception:  # the slow path reports the error in detail
             pass
+        finally:
+            if paused:
+                gc.enable()
         message = None  # not needed while it is decoded again
         from kwire import interpreter
 

@@ -61,17 +61,9 @@ def expected(message: Message | None, cls: type[M], otherwise: str = "an unknown
 class _Parsed:
     """A parsed frame. ``version`` is that of the body, ``body_offset`` the start of the body in ``payload``."""
 
-    __slots__ = ("body_offset", "header", "message", "payload", "version")
+    __slots__ = ("body_offset", "message", "payload", "version")
 
-    def __init__(
-        self,
-        header: RequestHeader | ResponseHeader,
-        message: Message | None,
-        payload: bytes,
-        body_offset: int,
-        version: int,
-    ) -> None:
-        self.header = header
+    def __init__(self, message: Message | None, payload: bytes, body_offset: int, version: int) -> None:
         self.message = message
         self.payload = payload
         self.body_offset = body_offset
@@ -86,25 +78,35 @@ class _Parsed:
         """The message if it is a ``cls``; :class:`UnexpectedMessageError` otherwise."""
         return expected(self.message, cls)
 
-    def __repr__(self) -> str:
-        name = type(self).__name__
-        return f"{name}(header={self.header!r}, message={self.message!r}, version={self.version})"
-
 
 class Request(_Parsed):
     """A parsed request frame. ``message`` is ``None`` if the API key or version is unknown."""
 
-    __slots__ = ()
+    __slots__ = ("header",)
 
-    header: RequestHeader
+    def __init__(
+        self, header: RequestHeader, message: Message | None, payload: bytes, body_offset: int, version: int
+    ) -> None:
+        super().__init__(message, payload, body_offset, version)
+        self.header = header
+
+    def __repr__(self) -> str:
+        return f"Request(header={self.header!r}, message={self.message!r}, version={self.version})"
 
 
 class Response(_Parsed):
     """A parsed response frame. ``version`` is the version of the body, which is not always that of the request."""
 
-    __slots__ = ()
+    __slots__ = ("header",)
 
-    header: ResponseHeader
+    def __init__(
+        self, header: ResponseHeader, message: Message | None, payload: bytes, body_offset: int, version: int
+    ) -> None:
+        super().__init__(message, payload, body_offset, version)
+        self.header = header
+
+    def __repr__(self) -> str:
+        return f"Response(header={self.header!r}, message={self.message!r}, version={self.version})"
 
 
 class MessageRegistry(MessageMapping["type[Message]"]):

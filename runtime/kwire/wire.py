@@ -128,6 +128,12 @@ def read_i8s(data: bytes, pos: i64, count: i64) -> list[int]:
 
 
 def read_i16s(data: bytes, pos: i64, count: i64) -> list[int]:
+    if count == 1:
+        return [read_i16_be(data, pos)]
+    if count == 2:
+        return [read_i16_be(data, pos), read_i16_be(data, pos + 2)]
+    if count == 3:
+        return [read_i16_be(data, pos), read_i16_be(data, pos + 2), read_i16_be(data, pos + 4)]
     values: list[int] = []
     for index in range(pos, pos + 2 * count, 2):
         values.append(read_i16_be(data, index))
@@ -135,6 +141,12 @@ def read_i16s(data: bytes, pos: i64, count: i64) -> list[int]:
 
 
 def read_i32s(data: bytes, pos: i64, count: i64) -> list[int]:
+    if count == 1:
+        return [read_i32_be(data, pos)]
+    if count == 2:
+        return [read_i32_be(data, pos), read_i32_be(data, pos + 4)]
+    if count == 3:
+        return [read_i32_be(data, pos), read_i32_be(data, pos + 4), read_i32_be(data, pos + 8)]
     values: list[int] = []
     for index in range(pos, pos + 4 * count, 4):
         values.append(read_i32_be(data, index))
@@ -142,6 +154,12 @@ def read_i32s(data: bytes, pos: i64, count: i64) -> list[int]:
 
 
 def read_i64s(data: bytes, pos: i64, count: i64) -> list[int]:
+    if count == 1:
+        return [read_i64_be(data, pos)]
+    if count == 2:
+        return [read_i64_be(data, pos), read_i64_be(data, pos + 8)]
+    if count == 3:
+        return [read_i64_be(data, pos), read_i64_be(data, pos + 8), read_i64_be(data, pos + 16)]
     values: list[int] = []
     for index in range(pos, pos + 8 * count, 8):
         values.append(read_i64_be(data, index))

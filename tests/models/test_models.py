@@ -289,7 +289,7 @@ def test_a_model_imports_and_builds_nothing_of_others() -> None:
     )
     first, second = run(code).splitlines()
     assert first.split()[0] == "0"
-    modules = {name for name in first.split()[1:] if ".api." in name}
+    modules = {name for name in first.split()[1:] if ".api." in name and not name.endswith("__mypyc")}
     assert modules == {"kwire_kafka.api.fetch", "kwire_kafka.models.api.fetch"}
     assert second == "False 4"
 

@@ -19,11 +19,12 @@ from tests.fuzz.mutation import mutate
 from tests.properties.values import BLOBS, NAMES, RandomSource, exact, make, message_class
 
 POLICIES = [
-    Policy(tags=tags, utf8=utf8, trailing=trailing)  # type: ignore[arg-type]
+    Policy(tags=tags, utf8=utf8, trailing=trailing)
     for tags in ("strict", "kafka", "preserve")
     for utf8 in ("strict", "replace")
     for trailing in ("error", "ignore")
 ]
+TIMESTAMPS = (0, 1, 63, 64, 8191, 8192, 2**31, 2**62, -1, -64, -65, -(2**63))
 
 
 def outcome(call: Callable[[], Any]) -> str:
@@ -78,18 +79,21 @@ def structs(value: Any) -> Iterator[Struct]:
 
 def records(random: Random) -> Iterator[str]:
     """A batch written, and read with one to three things wrong."""
-    number = lambda: random.choice((0, 1, 63, 64, 8191, 8192, 2**31, 2**62, -1, -64, -65, -(2**63)))  # noqa: E731
-    blob = lambda: random.choice((None, *BLOBS))  # noqa: E731
+
+    def blob() -> bytes | None:
+        return random.choice((None, *BLOBS))
+
     batch = [
         Record(
-            blob(), blob(), tuple(("h" * index, blob()) for index in range(random.randrange(3))), timestamp=number()
+            blob(), blob(), tuple(("h" * size, blob()) for size in range(random.randrange(3))), timestamp=timestamp
         )
-        for _ in range(random.randrange(4))
+        for timestamp in random.sample(TIMESTAMPS, random.randrange(4))
     ]
     yield outcome(lambda: encode_batch(batch))
     data = encode_batch([Record(b"key", bytes(size), (("h", None),), timestamp=size) for size in (0, 70, 9000)])
     broken = data[:61] + mutate(data[61:200], b"", random) + data[200:]
     yield outcome(lambda: [repr(record) for one in read_batches(broken, verify=False) for record in one])
+    yield outcome(lambda: [repr(view.record()) for one in read_batches(broken, verify=False) for view in one.views()])
 
 
 def main(seed: str, count: str) -> None:

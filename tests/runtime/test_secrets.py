@@ -13,7 +13,7 @@ import pytest
 from kwire.command import main
 from kwire.connection import NotKafka, SaslToken
 from kwire.connection.events import CLIENT
-from kwire.errors import DecodeError, EncodeError
+from kwire.errors import DecodeError
 from kwire.json_form import JsonFormError
 from kwire.logs import decode_record
 from kwire.message import Struct
@@ -56,6 +56,7 @@ from kwire_kafka.api.describe_configs import (
 from kwire_kafka.api.fetch import FetchableTopicResponse, PartitionData
 from kwire_kafka.models import MODELS
 from tests.properties.values import each_message
+from tests.wrong_types import REFUSED
 
 SUSPICIOUS = re.compile(
     "password|salt|hmac|secret|token|auth|credential|jaas|nonce|stored_key|server_key|value$|_data$"
@@ -308,7 +309,7 @@ def test_models_hide_secrets_where_they_are_printed_and_in_errors() -> None:
 
 
 def test_errors_do_not_quote_values_of_messages_with_secrets() -> None:
-    with pytest.raises(EncodeError) as encoding:
+    with pytest.raises(REFUSED) as encoding:
         SaslAuthenticateRequest(auth_bytes="hunter2").encode(2)  # type: ignore[arg-type]
     with pytest.raises(JsonFormError) as reading:
         AlterUserScramCredentialsRequest.from_json({"deletions": [], "upsertions": "hunter2"}, 0)

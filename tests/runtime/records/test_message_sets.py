@@ -21,6 +21,7 @@ from kwire.records import (
     encode_message_set,
     read_batches,
 )
+from tests.wrong_types import REFUSED
 
 
 def by_hand(
@@ -230,5 +231,5 @@ def test_inner_messages_with_bad_magic_or_checksum() -> None:
     ],
 )
 def test_what_cannot_be_written_is_an_encode_error(make: Callable[[], bytes]) -> None:
-    with pytest.raises(EncodeError):
+    with pytest.raises(REFUSED):
         make()
