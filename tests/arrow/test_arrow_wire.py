@@ -236,9 +236,10 @@ def test_unusual_frames_are_decoded_under_the_policy() -> None:
     assert found.batch.column("group_id").to_pylist() == ["b", "a\ufffda"]
 
 
-def test_large_unusual_frames_are_not_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_frames_of_many_values_are_not_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compiled or not."""
     monkeypatch.setattr(large._Counting, "left", 4)
-    found = ARROW["MetadataResponse"].decode([METADATA.encode(12) + b"?"], 12, max_decoded=10)
+    found = ARROW["MetadataResponse"].decode([METADATA.encode(12)], 12, max_decoded=10)
     assert "too many values to decode them" in str(found.errors[0])
 
 

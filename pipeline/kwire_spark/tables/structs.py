@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 
@@ -23,7 +23,7 @@ from kwire_kafka import PROTOCOL
 
 if TYPE_CHECKING:
     from kwire.arrow import Columns
-    from kwire.protocol import MessageRegistry, Request, Response
+    from kwire.protocol import MessageRegistry
 
 AT_ONCE = 1 << 20
 """Approximate number of bytes to decode at a time: objects need ten times the memory of their bytes."""
@@ -80,50 +80,63 @@ class ExchangeStructs:
         return in_pieces(batches, self._converted)
 
     def _converted(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        decoded = {part: self._decoded(part, batch) for part in self.parts}
-        columns = {
-            part: structs(self.protocol, self._message(part).__name__, messages) for part, messages in decoded.items()
-        }
-        reasons = [[reason for _, _, reason in messages] for messages in decoded.values()]
+        columns, reasons = {}, []
+        for part in self.parts:
+            columns[part], why = self._decoded(part, batch)
+            reasons.append(why)
         return with_columns(batch, ("request", "response"), self.fields(), columns, *reasons)
 
     def _message(self, part: str) -> type[Message]:
         return self.protocol.request(self.api_key) if part == "request" else self.protocol.response(self.api_key)
 
-    def _decoded(self, part: str, batch: pa.RecordBatch) -> list[Decoded]:
+    def _decoded(self, part: str, batch: pa.RecordBatch) -> tuple[pa.Array, list[str | None]]:
+        """The column of a part, and why rows are null that have bytes."""
         payloads = batch.column(part).to_pylist()
-        if part == "request":
-            return [self._request(payload) for payload in payloads]
-        versions = batch.column("version").to_pylist()
-        return [self._response(*row) for row in zip(payloads, versions, strict=True)]
+        versions = batch.column("version").to_pylist() if part == "response" else payloads
+        bodies = [
+            NO_BODY if payload is None or version is None else self._body(part, payload, version)
+            for payload, version in zip(payloads, versions, strict=True)
+        ]
+        rows = [row for row, body in enumerate(bodies) if body.start]
+        found = columns_of(self.protocol, self._message(part).__name__).decode(
+            [payloads[row] for row in rows],
+            [bodies[row].version for row in rows],
+            start=[bodies[row].start for row in rows],
+            policy=LIKE_KAFKA,
+            max_decoded=self.max_decoded,
+        )
+        places = {row: place for place, row in enumerate(rows)}
+        array = found.array.take(pa.array([places.get(row) for row in range(len(bodies))], pa.int64()))
+        reasons = [body.reason for body in bodies]
+        for place, error in found.errors.items():
+            large = too_many_values(payloads[rows[place]])
+            reasons[rows[place]] = large if error.reason == large else str(error)
+        return array, reasons
 
-    def _request(self, payload: bytes | None) -> Decoded:
-        if payload is None:
-            return NOTHING
+    def _body(self, part: str, payload: bytes, version: int) -> _Body:
+        """Where the body of a frame starts, and its version."""
         try:
-            request = self.protocol.decode_request(payload, LIKE_KAFKA, max_decoded=self.max_decoded)
+            if part == "request":
+                header, start, cls = self.protocol.request_header(payload, LIKE_KAFKA)
+                version = header.api_version
+                if header.api_key != self.api_key:
+                    return _Body(reason=f"expected a request with API key {self.api_key}, got {header.api_key}")
+            else:
+                _, start, cls, version = self.protocol.response_header(payload, self.api_key, version, LIKE_KAFKA)
         except KwireError as error:
-            return None, 0, str(error)
-        if request.header.api_key != self.api_key:
-            return None, 0, f"expected a request with API key {self.api_key}, got {request.header.api_key}"
-        return self._known(request)
+            return _Body(reason=str(error))
+        return _Body(start, version) if cls else _Body(reason=self.protocol.unknown(self.api_key, version))
 
-    def _response(self, payload: bytes | None, version: int | None) -> Decoded:
-        if payload is None or version is None:
-            return NOTHING
-        try:
-            response = self.protocol.decode_response(
-                payload, self.api_key, version, LIKE_KAFKA, max_decoded=self.max_decoded
-            )
-        except KwireError as error:
-            return None, 0, str(error)
-        return self._known(response)
 
-    def _known(self, parsed: Request | Response) -> Decoded:
-        reason = None
-        if parsed.message is None:
-            reason = self.protocol.unknown(self.api_key, parsed.version) or too_many_values(parsed.payload)
-        return parsed.message, parsed.version, reason
+class _Body(NamedTuple):
+    """Where a body starts, or 0 and, if there are bytes, the reason why it is not decoded."""
+
+    start: int = 0
+    version: int = 0
+    reason: str | None = None
+
+
+NO_BODY = _Body()
 
 
 def with_columns(

@@ -126,8 +126,8 @@ class Columns:
         Equal to :meth:`array` of the decoded messages, without objects for them. ``start`` is where the body begins,
         in all frames or in each. Frames that are not valid are null, and their ``DecodeError`` is in the result; what
         was not selected is not checked. Frames that are unusual, such as those that only a tolerant ``policy``
-        accepts, are decoded one by one; ``max_decoded`` bounds them as in
-        :class:`kwire.connection.ConnectionDecoder`. ``ValueError`` for 2 GiB of frames.
+        accepts, are decoded one by one. ``max_decoded`` is that of :class:`kwire.connection.ConnectionDecoder`.
+        ``ValueError`` for 2 GiB of frames.
         """
         each = list(_each(versions, len(frames)))
         data = [bytes(frame) for frame in frames]
@@ -136,7 +136,7 @@ class Columns:
         slow = []
         for version, places in _places(each).items():
             program = self._program(version)
-            suited = [place for place in places if program and 0 <= starts[place] <= len(data[place])]
+            suited = [place for place in places if program and 0 <= starts[place] <= len(data[place]) <= max_decoded]
             slow += sorted({*places} - {*suited})
             if program and suited:
                 array, failed, doubtful = read_frames(
