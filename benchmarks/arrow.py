@@ -1,16 +1,17 @@
-"""Messages to Arrow columns, beside decoding the same messages, in one run.
+"""Messages to Arrow columns, beside decoding the same messages, and records to columns, in one run.
 
-``python -m benchmarks.arrow [--rounds N] [--only TEXT]``
+``python -m benchmarks.arrow [--rounds N] [--only TEXT]``; for a compiled build, put its folder on PYTHONPATH.
 
-"columns" is ``Columns.array`` on messages that are decoded; "rows" is what would be written by hand instead, nested
-dicts given to ``pyarrow.array``. The last columns say how many times as long each takes as decoding does.
-Checked before: both give the same array, and the messages come back from it. Exits with 1 if columns take longer than
-decoding.
+"bytes" is ``Columns.decode``, and "two" the same with two columns of the first level selected; "columns" is
+``Columns.array`` on messages that are decoded; "rows" is what would be written by hand instead, nested dicts given to
+``pyarrow.array``. The last columns say how many times as long each takes as decoding does. Checked before: all give
+the same array, and the messages come back from it. Exits with 1 if columns take longer than decoding.
 """
 
 from __future__ import annotations
 
 import argparse
+import random
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -19,15 +20,18 @@ import pyarrow as pa
 
 from benchmarks.samples import SAMPLES, Sample, load
 from benchmarks.timing import duration, interleaved, table
-from kwire.arrow import Columns
+from kwire.arrow import Columns, read_records
 from kwire.message import Struct
+from kwire.records import Record, encode_batch, read_batches
 from kwire.uuids import Uuid
 from kwire_kafka.arrow import ARROW
 
 AT_ONCE = {"MetadataResponse": 1, "FetchResponse": 200, "ProduceRequest": 200, "ApiVersionsResponse": 200}
 """How many messages are converted in one call."""
 
-DECODE, COLUMNS, ROWS = "decode", "columns", "rows"
+DECODE, COLUMNS, ROWS, WIRE, TWO = "decode", "columns", "rows", "bytes", "two"
+COMPARED = (COLUMNS, ROWS, WIRE, TWO)
+RECORDS, START = 100_000, 1_700_000_000_000
 
 
 def main() -> None:
@@ -37,7 +41,7 @@ def main() -> None:
     given = options.parse_args()
     samples = [sample for sample in SAMPLES if given.only.lower() in sample.title.lower()]
     times = {sample.title: measure(sample, given.rounds) for sample in samples}
-    print(report(times))
+    print(f"{report(times)}\n\n{records(given.rounds)}")
     sys.exit(any(seconds[COLUMNS] > seconds[DECODE] for seconds in times.values()))
 
 
@@ -47,10 +51,13 @@ def measure(sample: Sample, rounds: int) -> dict[str, float]:
     data = sample.make(load()[sample.module]).encode(sample.version)
     cls = columns.message
     messages = [cls.decode(data, sample.version) for _ in range(count)]
+    two = columns.select(*[field.name for field in columns.type if not pa.types.is_nested(field.type)][:2])
     calls: dict[str, Callable[[], object]] = {
         DECODE: lambda: [cls.decode(data, sample.version) for _ in range(count)],
         COLUMNS: lambda: columns.array(messages, sample.version),
         ROWS: lambda: rows(columns, messages, sample.version),
+        WIRE: lambda: columns.decode([data] * count, sample.version),
+        TWO: lambda: two.decode([data] * count, sample.version),
     }
     check(columns, messages, sample.version)
     return {name: seconds / count for name, seconds in interleaved(calls, rounds).items()}
@@ -74,18 +81,34 @@ def check(columns: Columns, messages: list[Any], version: int) -> None:
     array = columns.array(messages, version)
     assert columns.messages(array, version) == messages
     assert array.equals(rows(columns, messages, version))
+    assert array.equals(columns.decode([message.encode(version) for message in messages], version).array)
+
+
+def records(rounds: int) -> str:
+    """Megabytes per second of uncompressed records of 120 bytes, 130 in a batch."""
+    noise = random.Random(1)
+    rows = [Record(b"key-%d" % each, noise.randbytes(100), (), START + each, each) for each in range(RECORDS)]
+    data = b"".join(encode_batch(rows[first : first + 130]) for first in range(0, RECORDS, 130))
+    calls: dict[str, Callable[[], object]] = {
+        "all columns": lambda: list(read_records(data)),
+        "of the record": lambda: list(read_records(data, ["offset", "timestamp", "key", "value", "headers"])),
+        "value": lambda: list(read_records(data, ["value"])),
+        "objects": lambda: [batch.records() for batch in read_batches(data)],
+    }
+    times = interleaved(calls, rounds)
+    return table(["records to", "MB/s"], [[name, f"{len(data) / each / 1e6:.0f}"] for name, each in times.items()])
 
 
 def report(times: dict[str, dict[str, float]]) -> str:
     lines = [
         [
             title,
-            *(duration(seconds[name]) for name in (DECODE, COLUMNS, ROWS)),
-            *(f"{seconds[name] / seconds[DECODE]:.2f}" for name in (COLUMNS, ROWS)),
+            *(duration(seconds[name]) for name in (DECODE, *COMPARED)),
+            *(f"{seconds[name] / seconds[DECODE]:.2f}" for name in COMPARED),
         ]
         for title, seconds in times.items()
     ]
-    header = ["per message", DECODE, COLUMNS, ROWS, f"{COLUMNS} / {DECODE}", f"{ROWS} / {DECODE}"]
+    header = ["per message", DECODE, *COMPARED, *(f"{name} / {DECODE}" for name in COMPARED)]
     return table(header, lines)
 
 

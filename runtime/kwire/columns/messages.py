@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 SKIP: Final = 0
 """The argument is the number of bytes."""
 PASS: Final = 1
-"""A length and so many elements, which are not wanted; their size in 16 bits, bytes to skip in 15."""
+"""A length and so many elements, which are not wanted; their size in 16 bits, bytes to skip after them in 15."""
 I8: Final = 2
 I16: Final = 3
 I32: Final = 4
@@ -137,6 +137,8 @@ class Machine:
                     elif length < 0 and not word & NULLABLE:
                         give_up()
                     pos += argument >> 16
+                elif op == SKIP:
+                    pos += argument
                 elif op == I32:
                     write_i32_le(outs[column], read_i32_be(data, pos))
                     pos += 4 + argument
@@ -182,8 +184,6 @@ class Machine:
                         give_up()
                     length = self.length(word, length)
                     pos = self.run(argument, pos, length)
-                elif op == SKIP:
-                    pos += argument
                 elif op == CONST:
                     constant(outs[column], argument, read_i64_le(code, pc))
                     pc += 8
@@ -235,13 +235,20 @@ class Machine:
     def numbers(self, word: i64, pos: i64) -> i64:
         """An array of numbers."""
         data = self.data
-        length, pos = read_size(word, data, pos)
-        length = self.length(word, length)
+        column: i64 = word >> 16 & 0xFFFF
+        length: i64 = data[pos]
+        if word & COMPACT and 0 < length < 128:
+            pos += 1
+            length -= 1
+            write_i32_le(self.outs[column], i32(length))
+        else:
+            length, pos = read_size(word, data, pos)
+            length = self.length(word, length)
         size: i64 = word >> 32 & 0x7FFFFFFF
         stop: i64 = pos + size * length
         if stop > self.end:
             give_up()
-        out = self.outs[(word >> 16 & 0xFFFF) + 2]
+        out = self.outs[column + 2]
         if size == 4:
             for index in range(pos, stop, 4):
                 write_i32_le(out, read_i32_be(data, index))
