@@ -101,8 +101,9 @@ test-native: native  ## all tests on the native build
 test-oldest: $(OLDEST)/.ready  ## the fast tests on the oldest dependencies that pyproject.toml allows
 	$(OLDEST)/bin/python -m pytest -m $(FAST) $(TESTS)
 
-fuzz: $(FUZZ)/.ready  ## break messages, records, connections and logs, guided by coverage
+fuzz: $(FUZZ)/.ready  ## break messages, columns, records, connections and logs, guided by coverage
 	$(FUZZ)/bin/python -m tests.fuzz.frames --frames 600000
+	$(FUZZ)/bin/python -m tests.fuzz.columns --frames 300000 --fields 100000
 	$(FUZZ)/bin/python -m tests.fuzz.records --runs 600000
 	$(FUZZ)/bin/python -m tests.fuzz.connections --runs 400000
 	$(FUZZ)/bin/python -m tests.fuzz.logs --runs 200000

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import repeat
 from typing import Any
 
 import pyarrow as pa
@@ -14,7 +13,9 @@ from kwire.arrow import RECORDS, RecordBuilder, read_records, write_records
 from kwire.arrow import records as module
 from kwire.errors import DecodeError, UnknownColumnError
 from kwire.records import Batch, Record, RecordsLimitError, encode_batch, encode_message_set, read_batches
-from kwire.records.layout import BATCH_HEADER
+from kwire.records.layout import BATCH_HEADER, OVERHEAD
+from kwire.records.loops import MAX_OBJECTS
+from tests.effort import examples
 from tests.fuzz.columns import run_fields
 from tests.runtime.records.test_record_properties import logs
 
@@ -58,6 +59,7 @@ def check(data: bytes, rows: int = module.ROWS) -> None:
         assert rows_in(read_records(source, rows=rows).table()) == expected
 
 
+@examples(0.2)
 @given(st.lists(st.tuples(logs(), st.integers(0, 4), st.booleans()), max_size=4), st.integers(1, 20))
 def test_batches(batches: list[tuple[list[Record], int, bool]], rows: int) -> None:
     parts = [
@@ -69,6 +71,7 @@ def test_batches(batches: list[tuple[list[Record], int, bool]], rows: int) -> No
     check(b"".join(parts), rows)
 
 
+@examples(0.3)
 @given(st.lists(st.tuples(logs(headers=False, times=False), st.integers(0, 1), st.integers(0, 3)), max_size=3))
 def test_message_sets_among_batches(sets: list[tuple[list[Record], int, int]]) -> None:
     parts = [
@@ -153,8 +156,12 @@ def test_a_wrong_checksum_is_an_error() -> None:
 
 
 def test_a_batch_of_too_many_records_is_refused() -> None:
+    one, most = encode_batch([Record()]), MAX_OBJECTS + 1
+    records = one[BATCH_HEADER.size :] * most
+    size = (BATCH_HEADER.size - OVERHEAD + len(records)).to_bytes(4, "big")
+    data = one[:8] + size + one[OVERHEAD : BATCH_HEADER.size] + records
     with pytest.raises(RecordsLimitError):
-        next(read_records(count_of(encode_batch(repeat(Record(), 600_000), codec=4), 600_000), verify=False))
+        next(read_records(count_of(data, most), verify=False))
 
 
 def test_batches_become_ready_by_rows_and_by_bytes() -> None:

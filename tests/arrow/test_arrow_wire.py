@@ -76,6 +76,7 @@ def test_a_protocol_with_every_feature() -> None:
         check_every_version(CLOCKWORK[name])
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("not_slowly")
 def test_what_kafka_wrote() -> None:
     by_message: dict[str, list[tuple[int, bytes]]] = {}
