@@ -83,6 +83,8 @@ def _wide_tables(tokens: list[Token]) -> list[Token]:
                     "html_block", "", 0, content='<div class="scroll" role="region" aria-label="Table" tabindex="0">'
                 )
             )
+        if token.attrs.pop("style", None) == "text-align:right":  # pages allow no styles of elements
+            token.attrSet("class", "number")
         found.append(token)
         if token.type == "table_close":
             found.append(Token("html_block", "", 0, content="</div>"))
@@ -96,4 +98,4 @@ def _plain(inline: Token) -> str:
 def _plain_text(markdown: str) -> str:
     """The first sentence of a paragraph, without its marks."""
     text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", " ".join(markdown.split())).replace("`", "").replace("*", "")
-    return re.split(r"(?<=[.:])\s", text)[0]
+    return re.split(r"(?<=\.)\s", text)[0]

@@ -1,0 +1,68 @@
+"""Chapters in prose: titles, anchors and tables, and nothing that a browser would run."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from kwirec.guide.chapters import ChapterError, read_chapters
+from kwirec.guide.fields import field_rows
+from kwirec.guide.site import Inputs
+from tests.guide.conftest import UNION
+
+
+def folder(tmp_path: Path, **texts: str) -> Path:
+    (tmp_path / "guide").mkdir()
+    for name, text in texts.items():
+        (tmp_path / "guide" / name.replace("_", "-").replace("-md", ".md")).write_text(text, "utf-8")
+    return tmp_path
+
+
+def test_a_chapter_has_title_summary_anchors_and_tables(tmp_path: Path) -> None:
+    table = "| a | b |\n|---|---:|\n| 1 | 2 |\n"
+    text = f"# All clocks\n\nA `clock` [ticks](other.html). It stops.\n\n## Hands\n\n## Hands\n\n{table}"
+    (found,) = read_chapters([folder(tmp_path, **{"10_clocks_md": text})])
+    assert (found.path, found.title, found.about) == ("guide/clocks.html", "All clocks", "A clock ticks.")
+    assert found.headings == (("hands", "Hands"), ("hands-", "Hands"))
+    assert '<h2 id="hands-">' in found.body
+    assert '<div class="scroll"' in found.body
+    assert '<td class="number">2</td>' in found.body
+    assert "style" not in found.body
+
+
+def test_html_and_addresses_that_run_are_text(tmp_path: Path) -> None:
+    text = "# <b>T</b>\n\n<script>alert(1)</script>\n\n[x](javascript:alert(1)) \u202e <img src=x onerror=a()>\n"
+    (found,) = read_chapters([folder(tmp_path, x_md=text)])
+    assert "<script" not in found.body
+    assert "<img" not in found.body
+    assert "<b>" not in found.body
+    assert 'href="javascript' not in found.body
+    assert "\u202e" not in found.body
+
+
+def test_chapters_are_in_the_order_of_their_names(tmp_path: Path) -> None:
+    where = folder(tmp_path, **{"20_b_md": "# B\n", "10_c_md": "# C\n"})
+    assert [found.title for found in read_chapters([where])] == ["C", "B"]
+
+
+@pytest.mark.parametrize(("name", "text"), [("10_Clock_md", "# T\n"), ("clock_md", "no title\n"), ("clock_md", "")])
+def test_what_is_no_chapter_is_refused_by_name(tmp_path: Path, name: str, text: str) -> None:
+    with pytest.raises(ChapterError, match=r"lock\.md: "):
+        read_chapters([folder(tmp_path, **{name: text})])
+
+
+@pytest.mark.slow
+def test_chapters_name_errors_and_fields_that_there_are(union: Inputs) -> None:
+    errors = {error.name.value for error in union.errors}
+    fields = {row.name for message in union.schema.messages for row in field_rows(message)}
+    settings = {"acks", "base_offset", "base_timestamp"}  # of producers, and of record batches
+    named = {
+        name
+        for file in (UNION / "guide").glob("*.md")
+        for name in re.findall(r"`([A-Za-z]+_[A-Za-z_]+)`", file.read_text("utf-8"))
+    }
+    assert len(named) > 40
+    assert {name for name in named if name.isupper()} - errors == {"SASL_PLAINTEXT", "SASL_SSL", "TAG_BUFFER"}
+    assert {name for name in named if name.islower()} - fields - settings == set()
