@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from kwirec.merge.history import RELEASES, history_files, read_history
 from tests.merge.support import Union
 from tests.updating.test_update import PHASE
 from tools import error_codes, facts
@@ -39,6 +40,7 @@ NEW = {
     "a message": (*OLD, data("Alarm", "0", TIME)),
     "a version": (clock("0-2", TIME, ZONE, field("Day", "int8", versions="2+")), PREVIEW),
     "a name": (clock("0-1", field("Instant"), ZONE), PREVIEW),
+    "a message's name": (clock("0-1", TIME, ZONE) | {"name": "TimeRequest"}, PREVIEW),
     "a default": (clock("0-1", TIME, field("Zone", versions="1+", default="2")), PREVIEW),
     "a tag": (clock("0-1", TIME, ZONE, LATE), PREVIEW),
     "other bytes": (OLD[0], data("Preview", "0", TIME)),
@@ -52,6 +54,9 @@ def test_giving_up_the_newest_release_leaves_what_was_there_before(new: tuple[An
     union = Union(tmp_path)
     union.merge("1.0.0", *OLD)
     union.merge("1.1.0", *OLD)
+    history = read_history(union.root)
+    history.releases["1.1.0"][1].advertises = "none"  # as noted by hand
+    (union.root / RELEASES).write_text(history_files(history)[RELEASES])
     before = union.files()
     assert not union.merge("1.2.0", *new).failed
     after = union.files()
