@@ -1,5 +1,4 @@
-// Franz-go: settings are version (the release whose versions are the highest that it may speak) and group (share: a
-// share group in place of a consumer group).
+// Franz-go: the setting version is the release whose versions are the highest that it may speak.
 package main
 
 import (
