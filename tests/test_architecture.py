@@ -55,6 +55,7 @@ GENERATED_LAYERS = (
         "headers",
         "index",
         "metadata",
+        "record_types",
         "releases",
     ),
     ("arrow", "compat", "models"),

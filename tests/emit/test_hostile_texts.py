@@ -491,7 +491,7 @@ def test_formatted_packages_are_the_same(free: list[Place], monkeypatch: pytest.
     written(replaced(PROJECT, assigned), Path("defs"))
     plain = imported(Path("defs"), "plain_texts")
     assert (
-        "in 26 files, 26 written" in kwirec("generate", "defs", "--package", "formatted_texts", "--out", ".").stderr
+        "in 27 files, 27 written" in kwirec("generate", "defs", "--package", "formatted_texts", "--out", ".").stderr
     )
     formatted = importlib.import_module("formatted_texts")
     for name in ("ClockRequest", "ClockResponse", "TickRecord"):

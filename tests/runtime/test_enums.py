@@ -15,7 +15,8 @@ from kwire.command import main
 from kwire.compression import Codec
 from kwire.records.control import TYPES
 from kwire.schema import description, enum_class, fields
-from kwire_kafka import enums
+from kwire_kafka import PROTOCOL, enums
+from kwire_kafka.record_types import GroupRecordType, MetadataRecordType, RemoteStorageRecordType
 from tests.packages import compiled
 
 LEVEL = next(field for field in fields(ClockResponse) if field.name == "level")
@@ -65,6 +66,13 @@ def test_schemas_have_the_names_and_allow_other_values() -> None:
     place = MODELS["ClockResponse"].for_version(4).model_json_schema()["properties"]["level"]
     assert (place["x-enum"], place["maximum"], "enum" in place) == (names, 127, False)
     assert json.loads(ARROW["ClockResponse"].schema.field("level").metadata[b"enum"]) == names
+
+
+def test_record_types_are_those_of_the_logs() -> None:
+    logs = {"group": GroupRecordType, "metadata": MetadataRecordType, "remote_storage": RemoteStorageRecordType}
+    for log, types in logs.items():
+        assert tuple(types) == PROTOCOL.record_types(log)
+    assert (GroupRecordType.OFFSET_COMMIT, MetadataRecordType.TOPIC_RECORD) == (1, 2)
 
 
 def test_headers_are_those_of_the_definition(packages: Path, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import PurePosixPath
@@ -35,14 +36,15 @@ def emit_package(
         "requests": requests,
         "responses": _by_key(messages, MessageKind.RESPONSE),
         "api_keys": [(key, snake_case(request.removesuffix("Request")).upper()) for key, request in requests],
-        "logs": _logs(messages),
+        "logs": (logs := _logs(messages)),
+        "record_types": _record_types(logs),
         "entity_types": sorted(ENTITY_TYPES.items()),
         "entity_fields": _entity_fields(groups),
         "errors": errors,
         "enums": [_enum_view(enum) for enum in sorted(enums, key=lambda enum: enum.name)],
     }
     templates = ["init", "index", "arrow", "entity_types", "models"]
-    templates += (optional for optional in ("api_keys", "enums", "errors") if package[optional])
+    templates += (optional for optional in ("api_keys", "enums", "errors", "record_types") if package[optional])
     folders = sorted({folder for group in groups if (folder := group.file.rpartition("/")[0])})
     empty = ["py.typed", *(f"{parent}{folder}/__init__.py" for parent in ("", "models/") for folder in folders)]
     return [
@@ -91,7 +93,27 @@ def _by_key(messages: Iterable[Message], kind: MessageKind) -> list[tuple[int, s
     return sorted((m.api_key, m.name) for m in messages if m.kind is kind and m.api_key is not None)
 
 
-def _logs(messages: Iterable[Message]) -> list[tuple[str, list[tuple[int, str | None, str | None]]]]:
+Logs = list[tuple[str, list[tuple[int, str | None, str | None]]]]
+"""Log → number, names of key and value of each of its record types."""
+
+
+def _record_types(logs: Logs) -> list[tuple[str, str, dict[str, int]]]:
+    """For every log the name of the enum of its record types, its own name, and the members, named after messages."""
+    found: dict[str, tuple[str, dict[str, int]]] = {}
+    for log, types in logs:
+        name = "".join(word.capitalize() for word in re.findall("[A-Za-z0-9]+", log)) + "RecordType"
+        name = name if name[0].isalpha() else f"Log{name}"
+        while name in found:
+            name += "X"
+        keyed = {
+            key: (of_value or of_key or "").removesuffix("Value").removesuffix("Key")
+            for key, of_key, of_value in types
+        }
+        found[name] = log, {snake_case(record).upper(): key for key, record in keyed.items()}
+    return [(name, log, members) for name, (log, members) in found.items()]
+
+
+def _logs(messages: Iterable[Message]) -> Logs:
     """For every log its record types, each with the names of key and value."""
     logs: dict[str, dict[int, list[str | None]]] = {}
     for message in messages:
