@@ -124,7 +124,14 @@ PROJECT: Project = {
         "validVersions": "0",
         "flexibleVersions": "0+",
         "about": "A tick.",
-        "fields": [ZONE],
+        "fields": [ZONE, {"name": "Kind", "type": "int8", "versions": "0", "enum": "Kind", "about": "The kind."}],
+    },
+    "Kind.json": {
+        "type": "enum",
+        "name": "Kind",
+        "valueType": "int8",
+        "about": "A kind.",
+        "values": [{"name": "FIRST", "value": 1, "about": "The first."}],
     },
     "errors.json": [
         {"code": 0, "name": "NONE", "retriable": False, "about": "Fine."},
@@ -325,7 +332,7 @@ def free(tmp_path_factory: pytest.TempPathFactory) -> list[Place]:
 
 def test_free_texts_are_few(free: list[Place]) -> None:
     names = {next(key for key in reversed(place) if isinstance(key, str)) for place in free}
-    assert names == {"about", "structAbout", "default", "listeners", "source", "reason", "message"}
+    assert names == {"about", "structAbout", "default", "listeners", "enum", "source", "reason", "message"}
     assert len(free) > 20
 
 
@@ -491,7 +498,7 @@ def test_formatted_packages_are_the_same(free: list[Place], monkeypatch: pytest.
     written(replaced(PROJECT, assigned), Path("defs"))
     plain = imported(Path("defs"), "plain_texts")
     assert (
-        "in 27 files, 27 written" in kwirec("generate", "defs", "--package", "formatted_texts", "--out", ".").stderr
+        "in 28 files, 28 written" in kwirec("generate", "defs", "--package", "formatted_texts", "--out", ".").stderr
     )
     formatted = importlib.import_module("formatted_texts")
     for name in ("ClockRequest", "ClockResponse", "TickRecord"):
