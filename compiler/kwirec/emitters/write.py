@@ -154,11 +154,18 @@ def _is_python(artifact: Artifact) -> bool:
 
 
 def format_text(artifact: Artifact) -> str:
-    """The formatted text of a Python module."""
-    from black import format_str  # takes as long to import as the whole compiler
+    """The formatted text of a Python module.
+
+    black formats a text that it changed a second time, because the first may have added a comma that splits more
+    lines. Emitted code has no such lines, and this would double the time of a cold run: ``format_str`` is used only
+    if a version of black does not have its single step.
+    """
+    import black  # takes as long to import as the whole compiler
     from black.mode import Mode, TargetVersion
 
-    return format_str(artifact.text, mode=Mode(line_length=LINE_LENGTH, target_versions={TargetVersion.PY311}))
+    once = getattr(black, "_format_str_once", black.format_str)
+    text: str = once(artifact.text, mode=Mode(line_length=LINE_LENGTH, target_versions={TargetVersion.PY311}))
+    return text
 
 
 def _manifest(origin: dict[str, str], entries: Mapping[str, Mapping[str, str]]) -> str:
