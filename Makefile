@@ -141,6 +141,9 @@ bench: $(PEERS)/.ready  ## measure against peers, interpreted and compiled
 	$(PEERS)/bin/python -m benchmarks.compiler
 	$(PEERS)/bin/python -m benchmarks.pipeline_scale
 
+bench-peers: $(PEERS)/.ready  ## measure beside peers in Python, Go, Rust and Java, and write docs/benchmarks
+	$(PEERS)/bin/python -m benchmarks.peers
+
 bench-codecs: $(PEERS)/.ready  ## measure codecs beside kafka-python and kio
 	$(PEERS)/bin/python -m benchmarks.codecs
 

@@ -18,8 +18,8 @@ from importlib.metadata import version
 from pathlib import Path
 from types import ModuleType
 
-from benchmarks import peers
-from benchmarks.peers import Codec
+from benchmarks.peers import python as peers
+from benchmarks.peers.python import Codec
 from benchmarks.samples import SAMPLES, Sample, load
 from benchmarks.timing import duration, interleaved, table
 

@@ -41,7 +41,7 @@ KIO = (
 )
 
 
-def programs() -> dict[str, tuple[str, Sequence[Path]]]:
+def programs(built: Path = BUILT) -> dict[str, tuple[str, Sequence[Path]]]:
     """What is run, with the folders it imports from."""
     found: dict[str, tuple[str, Sequence[Path]]] = {
         "bare interpreter": ("pass", FOLDERS),
@@ -50,8 +50,8 @@ def programs() -> dict[str, tuple[str, Sequence[Path]]]:
         "kafka-python: import and first decode": (KAFKA_PYTHON.format(API_VERSIONS), FOLDERS),
         "kio: import and first decode": (KIO.format(API_VERSIONS), FOLDERS),
     }
-    if BUILT.is_dir():
-        found["kwire compiled: import and first decode"] = (FIRST.format(API_VERSIONS), (BUILT,))
+    if built.is_dir():
+        found["kwire compiled: import and first decode"] = (FIRST.format(API_VERSIONS), (built,))
     return found
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from types import ModuleType
 from typing import Any
@@ -23,7 +23,7 @@ class Sample:
     make: Callable[[ModuleType], Any]
 
 
-def _metadata(replicas: int) -> Callable[[ModuleType], Any]:
+def _metadata(replicas: int, topics: int = 1000, partitions: int = 12) -> Callable[[ModuleType], Any]:
     def partition(m: ModuleType, topic: int, number: int) -> Any:
         nodes = [(topic + number + step) % 6 for step in range(replicas)]
         return m.MetadataResponsePartition(
@@ -38,7 +38,7 @@ def _metadata(replicas: int) -> Callable[[ModuleType], Any]:
         return m.MetadataResponseTopic(
             name=f"topic-{number:04d}",
             topic_id=m.Uuid(((number + 1) * 0x123456789ABCDEF0123).to_bytes(16, "big")),
-            partitions=[partition(m, number, index) for index in range(12)],
+            partitions=[partition(m, number, index) for index in range(partitions)],
         )
 
     def make(m: ModuleType) -> Any:
@@ -51,7 +51,7 @@ def _metadata(replicas: int) -> Callable[[ModuleType], Any]:
             ],
             cluster_id="cluster-abc",
             controller_id=1,
-            topics=[topic(m, number) for number in range(1000)],
+            topics=[topic(m, number) for number in range(topics)],
         )
 
     return make
@@ -94,42 +94,42 @@ def _api_versions(m: ModuleType) -> Any:
     )
 
 
+METADATA = Sample(
+    title="Metadata response v12, 1,000 topics x 12 partitions, 3 replicas",
+    module="api.metadata",
+    name="MetadataResponse",
+    version=12,
+    make=_metadata(3),
+)
+METADATA_SMALL = replace(METADATA, title="Metadata response v12, 3 topics x 6 partitions", make=_metadata(3, 3, 6))
+FETCH = Sample(
+    title="Fetch response v13, 50 partitions x 1 KB",
+    module="api.fetch",
+    name="FetchResponse",
+    version=13,
+    make=_fetch,
+)
+PRODUCE = Sample(
+    title="Produce request v9, 50 partitions x 1 KB",
+    module="api.produce",
+    name="ProduceRequest",
+    version=9,
+    make=_produce,
+)
+API_VERSIONS = Sample(
+    title="ApiVersions response v3, 60 APIs",
+    module="api.api_versions",
+    name="ApiVersionsResponse",
+    version=3,
+    make=_api_versions,
+)
+
 SAMPLES = (
-    Sample(
-        title="Metadata response v12, 1,000 topics x 12 partitions, 1 replica",
-        module="api.metadata",
-        name="MetadataResponse",
-        version=12,
-        make=_metadata(1),
-    ),
-    Sample(
-        title="Metadata response v12, 1,000 topics x 12 partitions, 3 replicas",
-        module="api.metadata",
-        name="MetadataResponse",
-        version=12,
-        make=_metadata(3),
-    ),
-    Sample(
-        title="Fetch response v13, 50 partitions x 1 KB",
-        module="api.fetch",
-        name="FetchResponse",
-        version=13,
-        make=_fetch,
-    ),
-    Sample(
-        title="Produce request v9, 50 partitions x 1 KB",
-        module="api.produce",
-        name="ProduceRequest",
-        version=9,
-        make=_produce,
-    ),
-    Sample(
-        title="ApiVersions response v3, 60 APIs",
-        module="api.api_versions",
-        name="ApiVersionsResponse",
-        version=3,
-        make=_api_versions,
-    ),
+    replace(METADATA, title="Metadata response v12, 1,000 topics x 12 partitions, 1 replica", make=_metadata(1)),
+    METADATA,
+    FETCH,
+    PRODUCE,
+    API_VERSIONS,
 )
 
 PACKAGE = "kwire_kafka"

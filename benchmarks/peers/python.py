@@ -25,12 +25,18 @@ KAFKA_PYTHON = {
     "FetchResponse": "kafka.protocol.consumer",
     "ProduceRequest": "kafka.protocol.producer",
     "ApiVersionsResponse": "kafka.protocol.metadata",
+    "JoinGroupResponse": "kafka.protocol.consumer",
+    "OffsetCommitRequest": "kafka.protocol.consumer",
 }
 KIO = {
     "MetadataResponse": "kio.schema.metadata.v{}.response",
     "FetchResponse": "kio.schema.fetch.v{}.response",
     "ProduceRequest": "kio.schema.produce.v{}.request",
     "ApiVersionsResponse": "kio.schema.api_versions.v{}.response",
+    "JoinGroupResponse": "kio.schema.join_group.v{}.response",
+    "OffsetCommitRequest": "kio.schema.offset_commit.v{}.request",
+    "ShareFetchResponse": "kio.schema.share_fetch.v{}.response",
+    "LeaderChangeMessage": "kio.schema.leader_change_message.v{}.data",
 }
 
 NOT_ASKED = -(2**31)

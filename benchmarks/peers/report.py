@@ -1,0 +1,131 @@
+"""The results as a Markdown page and as a plot. The page has what the JSON has; nothing is measured here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from benchmarks.peers.cases import CASES
+
+BASE = "kwire native"
+SHORT = {
+    "records_one": "records, one batch",
+    "records_130": "records, batches of 130",
+} | {case.name: case.name.replace("_", " ") for case in CASES if case.sample}
+VERBS = {("records", "decode"): "read", ("records", "encode"): "build"}
+
+Results = dict[str, Any]
+
+
+def verb(case: str, direction: str) -> str:
+    return VERBS.get((case.split("_")[0], direction), direction)
+
+
+def figure(results: Results, case: str, direction: str, peer: str) -> dict[str, Any] | None:
+    wanted = (case, direction, peer)
+    return next((row for row in results["figures"] if (row["case"], row["direction"], row["peer"]) == wanted), None)
+
+
+def markdown(results: Results) -> str:
+    machine = results["machine"]
+    state = "**busy: only ratios mean something, and not small ones**" if machine["busy"] else "idle"
+    checked = len({(row["case"], row["peer"]) for row in results["figures"]})
+    noisy = sum(row["noisy"] for row in results["figures"])
+    share = f"{machine['cpu_share']:.0%}"
+    shares = f"load {machine['load']} before, and programs of one thread had {share} of a core"
+    versions = ", ".join(f"{name} {version}" for name, version in results["versions"].items())
+    parts = [
+        "# kwire beside its peers",
+        "Written by `make bench-peers`: identical bytes, one run. Every peer first showed that it reads the same "
+        "values and writes the same bytes. What decoding gives differs: Rust and Java hand out views of "
+        "bytes and parse records lazily, Go copies strings only. Building starts from keys, values and timestamps. "
+        "*On request*: `Batch.views`, and building from `Record` objects that are there already.",
+        "![Times of decoding and encoding, as multiples of kwire native](peers.svg)",
+        "## Median microseconds per call",
+        "In brackets: divided by kwire native, so above 1 means that kwire is faster. ~: the median is more than a "
+        "quarter above the least time.",
+        times(results, "median_ns"),
+        "## Microseconds of CPU per call, in all threads",
+        "With the garbage collectors of Go and Java, and without waiting for a core.",
+        times(results, "cpu_ns"),
+        "## From the start of Python to the first decoded ApiVersions response",
+        table(["program", "ms above a bare interpreter"], [[a, f"{b:.1f}"] for a, b in results["imports"].items()]),
+        "## Memory of one decoded Metadata response, 1,000 topics x 12 partitions",
+        table(["peer", "MB"], [[row["peer"], f"{row['bytes'] / 1e6:.2f}"] for row in results["memory"]]),
+        "## Conditions",
+        f"The machine was {state}: {shares}; {noisy} of {len(results['figures'])} figures are noisy. "
+        f"{machine['cores']} cores, {machine['processor']}, Python {machine['python']}; {versions}. "
+        f"{checked} pairs of peer and case were checked.",
+    ]
+    remarks = [f"- {name} was left out: {why}" for name, why in results["missing"].items()]
+    remarks += [
+        f"- {peer} has no class for {', '.join(SHORT[case] for case in cases)}"
+        for peer, cases in results["left_out"].items()
+        if not peer.endswith("on request")
+    ]
+    remarks += [f"- {name}: bytes {what}" for name, what in results["notes"].items()]
+    remarks += [f"- FAILED: {what}" for what in results["failures"]]
+    return "\n\n".join([*parts, "\n".join(remarks)]) + "\n"
+
+
+def times(results: Results, field: str) -> str:
+    peers = results["peers"]
+    rows = []
+    for case in CASES:
+        for direction in ("decode", "encode"):
+            found = {peer: figure(results, case.name, direction, peer) for peer in peers}
+            size = next((row["bytes"] for row in found.values() if row), 0)
+            cells = [cell(row, found.get(BASE), field) for row in found.values()]
+            rows.append([f"{verb(case.name, direction)} {case.title}", f"{size:,}", *cells])
+    return table(["case", "bytes", *peers], rows)
+
+
+def cell(row: dict[str, Any] | None, base: dict[str, Any] | None, field: str) -> str:
+    if row is None:
+        return ""
+    mark = "~" if row["noisy"] and field == "median_ns" else ""
+    ratio = "" if base is None or base is row else f" ({row[field] / base[field]:.2f})"
+    micros = row[field] / 1e3
+    return f"{micros:,.0f}{mark}{ratio}" if micros >= 100 else f"{micros:.3g}{mark}{ratio}"
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    rule = ["---", *["---:"] * (len(header) - 1)]
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in (header, rule, *rows))
+
+
+def plot(results: Results, target: Path) -> None:
+    """Bars of time by case and peer on a logarithmic scale, as multiples of kwire native."""
+    matplotlib = import_module("matplotlib")
+    matplotlib.use("svg")
+    matplotlib.rcParams["svg.hashsalt"] = "kwire"
+    matplotlib.rcParams["svg.fonttype"] = "none"
+    pyplot = import_module("matplotlib.pyplot")
+    peers = [peer for peer in results["peers"] if peer != BASE]
+    picture, axes = pyplot.subplots(1, 2, figsize=(12, 9), sharey=True, layout="constrained")
+    colours = pyplot.get_cmap("tab10")
+    for plane, direction in zip(axes, ("decode", "encode"), strict=True):
+        for place, case in enumerate(reversed(CASES)):
+            base = figure(results, case.name, direction, BASE)
+            for number, peer in enumerate(peers):
+                row = figure(results, case.name, direction, peer)
+                if row and base:
+                    height = place + 0.8 * (len(peers) / 2 - number) / len(peers)
+                    ratio = row["median_ns"] / base["median_ns"]
+                    plane.plot([1, ratio], [height, height], color=colours(number), linewidth=3)
+                    plane.plot([ratio], [height], "o", color=colours(number), markersize=5, label=peer)
+        plane.set_xscale("log")
+        plane.axvline(1, color="black", linewidth=1)
+        plane.set_yticks(range(len(CASES)), [SHORT[case.name] for case in reversed(CASES)])
+        plane.set_title("decode, read" if direction == "decode" else "encode, build")
+        plane.set_xlabel("time, as a multiple of kwire native: further right is slower")
+        plane.xaxis.set_major_formatter("{x:g}")
+        plane.grid(axis="x", alpha=0.3)
+    handles = {
+        label: handle for plane in axes for handle, label in zip(*plane.get_legend_handles_labels(), strict=True)
+    }
+    picture.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=4)
+    picture.savefig(target, format="svg", metadata={"Date": None})
+    target.write_text("\n".join(line.rstrip() for line in target.read_text("utf-8").splitlines()) + "\n", "utf-8")
