@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from datetime import datetime
@@ -22,7 +23,7 @@ from tests.pipeline.small_sample import left_behind
 DATA = Path(__file__).parents[1] / "data"
 SMALL = "a little of each"
 SAMPLES = (SMALL, "traffic/3.9.1", "traffic/4.0.0", "traffic/4.1.1", "request_logs", "server_logs", "logs")
-COMMANDS = ("clients", "readiness", "census", "latency", "decode")
+COMMANDS = ("clients", "readiness", "census", "latency", "offsets", "decode")
 OPTIONS = {"readiness": ["--target", "4.1.1"]}
 
 
@@ -67,6 +68,24 @@ def test_engines_agree(
     assert local.keys() == of_spark.keys()
     for name, rows in local.items():
         assert rows == of_spark[name], name
+
+
+def test_tables_of_either_engine_are_read_by_either(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given, told = tmp_path / "given", set()
+    given.mkdir()
+    left_behind(given)
+    shutil.rmtree(given / "data")
+    for wrote in ("local", "spark"):
+        run(["decode", str(given), "--engine", wrote, "--out", str(tmp_path / wrote), "-q"])
+        capsys.readouterr()
+        for command in ("census", "latency"):
+            for reads in ("local", "spark"):
+                out = str(tmp_path / f"{command}-{wrote}-{reads}")
+                assert run([command, str(tmp_path / wrote), "--engine", reads, "--out", out, "-q"]) == 0
+                told.add(capsys.readouterr().out.partition("Report:")[0])
+    assert len(told) == 2
 
 
 WITHOUT = """

@@ -10,27 +10,26 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 from rich.console import Console
 from syrupy.assertion import SnapshotAssertion
 
 from kwire.logs import committed_offsets
 from kwire_kafka import PROTOCOL
+from kwire_spark.columns import RECORDS
 from kwire_spark.command import run
+from kwire_spark.command.engines import LocalEngine
 from kwire_spark.command.reports import last_segments
+from kwire_spark.inputs import find
 from kwire_spark.reports.offsets import Tables, log_ends, offsets, ranges, report_on
 from kwire_spark.reports.report import Report
 from kwire_spark.reports.terminal import print_report
 from kwire_spark.state import columns
+from kwire_spark.state.replay import NEEDED
+from tests.pipeline.report_rows import table_of
 
 DATA = Path(__file__).parents[1] / "data"
 WHEN = datetime(2026, 1, 2, 12, 0, tzinfo=UTC)
 ENDS = pa.schema([("topic", pa.string()), ("partition", pa.int32()), ("end", pa.int64())])
-
-
-def table(spark: SparkSession, schema: Any, *rows: dict[str, Any]) -> DataFrame:
-    return spark.createDataFrame(pa.Table.from_pylist(list(rows), schema=schema))
 
 
 def commit(group: str, topic: str | None, partition: int, offset: int, **facts: Any) -> dict[str, Any]:
@@ -39,12 +38,11 @@ def commit(group: str, topic: str | None, partition: int, offset: int, **facts: 
 
 
 @pytest.fixture(scope="module")
-def report(spark: SparkSession) -> Report:
+def report() -> Report:
     orders = [{"topic": "orders", "topic_id": None, "partitions": [0, 1, 2, 5]}]
     return report_on(
         Tables(
-            table(
-                spark,
+            table_of(
                 columns.COMMITTED,
                 commit("billing", "orders", 0, 90),
                 commit("billing", "orders", 1, 200),
@@ -52,21 +50,18 @@ def report(spark: SparkSession) -> Report:
                 commit("idle", "orders", 0, 100),
                 commit("by-id", None, 0, 1, topic_id="AAAAAAAAAAAAAAAAAAAAAQ"),
             ),
-            table(
-                spark,
+            table_of(
                 columns.GROUPS,
                 {"group": "billing", "type": "classic", "state": "Stable", "members": 1, "protocol": "range"},
                 {"group": "idle", "type": "classic", "state": "Empty", "members": 0},
                 {"group": "fresh", "type": "consumer", "state": "Stable", "members": 2, "epoch": 3},
             ),
-            table(
-                spark,
+            table_of(
                 columns.MEMBERS,
                 {"group": "billing", "member_id": "m-1", "client_id": "[red]app", "assignment": orders},
                 {"group": "fresh", "member_id": "m-2", "topics": ["orders"]},
             ),
-            table(
-                spark,
+            table_of(
                 columns.TRANSACTIONS,
                 {
                     "transactional_id": "pay",
@@ -77,8 +72,7 @@ def report(spark: SparkSession) -> Report:
                 },
                 {"transactional_id": "done", "state": "CompleteCommit", "producer_id": 8},
             ),
-            table(
-                spark,
+            table_of(
                 ENDS,
                 {"topic": "orders", "partition": 0, "end": 100},
                 {"topic": "orders", "partition": 1, "end": 150},  # of a replica that is behind
@@ -127,16 +121,15 @@ def test_what_is_printed(report: Report, snapshot: SnapshotAssertion) -> None:
     assert text.getvalue() == snapshot
 
 
-def test_real_logs(spark: SparkSession) -> None:
+def test_real_logs() -> None:
     folder = "tests/data/logs/4.1.1/__consumer_offsets-0"
-    records = spark.read.format("kafka_log").load(folder).persist()
+    records = LocalEngine().read("records", find([folder]), NEEDED, {})
     expected = {(*place, value.offset) for place, value in committed_offsets(PROTOCOL, folder).items()}
     assert expected
     assert {row[:4] for row in offsets(records).table("committed").rows} == expected
-    records.unpersist()
 
 
-def test_ends_of_logs(spark: SparkSession) -> None:
+def test_ends_of_logs() -> None:
     rows: list[dict[str, Any]] = [
         {"topic": "a", "partition": 0, "offset": 41},
         {"topic": "a", "partition": 0, "offset": 7},
@@ -144,8 +137,8 @@ def test_ends_of_logs(spark: SparkSession) -> None:
     ]
     schema = pa.schema([("topic", pa.string()), ("partition", pa.int32()), ("offset", pa.int64())])
     bases = [("a", 0, 40), ("expired", 3, 1000)]
-    ends = log_ends(table(spark, schema, *rows), bases).collect()
-    assert sorted(tuple(row) for row in ends) == [("a", 0, 42), ("expired", 3, 1000)]
+    ends = log_ends(table_of(schema, *rows), bases).rows()
+    assert sorted(tuple(row.values()) for row in ends) == [("a", 0, 42), ("expired", 3, 1000)]
 
 
 def test_the_end_of_a_log_is_in_its_last_segment(tmp_path: Path) -> None:
@@ -157,13 +150,12 @@ def test_the_end_of_a_log_is_in_its_last_segment(tmp_path: Path) -> None:
     assert sorted((file.topic, file.partition, file.base_offset) for file in found) == [("a", 0, 500), ("b", 1, 9)]
 
 
-def test_what_cannot_be_read_is_told(spark: SparkSession) -> None:
-    folder = "tests/data/logs/4.1.1/__consumer_offsets-0"
-    good = spark.read.format("kafka_log").load(folder).limit(1)
-    broken = good.withColumns({"key": F.lit(b"\x7f\xffwhat"), "value": F.lit(b""), "control": F.lit(False)})
-    report = offsets(broken)
-    assert report.table("undecodable").column("records") == [1]
-    assert report.summary[-1].startswith("1 record of internal topics cannot be decoded")
+def test_what_cannot_be_read_is_told() -> None:
+    broken = {"topic": "__consumer_offsets", "partition": 7, "key": b"\x7f\xffwhat", "value": b"", "control": False}
+    report = offsets(table_of(RECORDS, *(broken | {"offset": offset} for offset in (9, 3))))
+    assert report.table("undecodable").column("records") == [2]
+    assert report.table("undecodable").column("offset") == [3], "the first"
+    assert report.summary[-1].startswith("2 records of internal topics cannot be decoded")
 
 
 def test_partitions_as_text() -> None:
@@ -171,10 +163,10 @@ def test_partitions_as_text() -> None:
     assert ranges([]) == ""
 
 
-def test_from_a_data_directory_to_the_page(
-    spark: SparkSession, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_from_a_data_directory_to_the_page(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert run(["offsets", str(DATA / "logs" / "4.1.1" / "__consumer_offsets-0"), "--out", str(tmp_path), "-q"]) == 0
-    assert "Groups and their offsets" in capfd.readouterr().out
+    told = capfd.readouterr().out
+    assert "Groups and their offsets" in told
+    assert "Read without Spark." in told
     assert (tmp_path / "offsets.html").exists()
     assert parquet.read_table(tmp_path / "offsets-committed.parquet").num_rows

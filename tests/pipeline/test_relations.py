@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kwire_spark.columns import TIME
-from kwire_spark.tables.relations import Database, LocalTable, collect, exploded, query
+from kwire_spark.tables.relations import Database, LocalTable, collect, exploded, mapped, query, unpacked
 from tests.effort import examples
 
 PLACES = pa.schema([("time", TIME), ("source", pa.string()), ("position", pa.int64())])
@@ -66,6 +66,30 @@ def test_lists_have_a_size_and_a_row_for_each_element() -> None:
     assert [row["size"] for row in collect("SELECT size(codes) AS size FROM {lists}", lists=lists)] == [2, 0, None]
     codes = exploded(lists, "codes", "code")
     assert [row["code"] for row in collect("SELECT code FROM {codes}", codes=codes)] == [3, 5]
+
+
+def test_structs_and_lists_keep_their_values() -> None:
+    when = datetime(2026, 1, 2, tzinfo=UTC)
+    inner = pa.schema([("started", TIME), ("fenced", pa.bool_()), ("topics", pa.list_(pa.string()))])
+    rows: list[dict[str, Any]] = [{"one": {"started": when, "fenced": True, "topics": ["a"]}}, {"one": None}]
+    structs = table(pa.schema([("one", pa.struct(list(inner)))]), *rows)
+    found = unpacked(structs, "one", inner)
+    assert list(found.rows()) == [{"started": when, "fenced": 1, "topics": ["a"]}]
+    (batch,) = found.batches(inner)
+    assert batch.to_pylist() == [rows[0]["one"]]
+
+
+def test_rows_are_mapped_in_order() -> None:
+    given = [{"source": "b", "position": 1}, {"source": "a", "position": 2}, {"source": "a", "position": 1}]
+    found: list[Any] = []
+
+    def note(batches: Any) -> Any:
+        for batch in batches:
+            found.extend(batch.to_pylist())
+            yield batch
+
+    mapped(table(PLACES, *given), PLACES, note, PLACES, by="source", order=["position"])
+    assert [(row["source"], row["position"]) for row in found] == [("a", 1), ("a", 2), ("b", 1)]
 
 
 def test_tables_of_two_databases_are_not_mixed_up() -> None:

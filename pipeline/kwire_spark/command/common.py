@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kwire_spark.command.engines import AUTO, ENGINES, LOCAL_LIMIT, PARQUET, SPARK, Engine, engine_for
+from kwire_spark.command.engines import AUTO, ENGINES, LOCAL_LIMIT, PARQUET, Engine, engine_for
 from kwire_spark.folders import claimed, private_folder
 from kwire_spark.inputs import Inputs, find
 from kwire_spark.options import FAILFAST, BrokenInputError, OptionError, Options
@@ -204,13 +204,12 @@ def _no_requests(inputs: Inputs, problems: Sequence[Problem]) -> OptionError:
 def with_inputs(
     out_help: str = "Output directory; reports and tables of earlier runs are replaced.",
     *,
-    local: bool = True,
     stored: Sequence[str] = (),
 ) -> Callable[[Command], Command]:
     """Add the arguments and options of every command, which are passed to the function as one :class:`Run`.
 
-    ``local`` says whether the command knows another engine than Spark, ``stored`` which tables of an earlier run it
-    reads: it needs the first, and takes the others if they are of the same run.
+    ``stored`` says which tables of an earlier run the command reads: it needs the first, and takes the others if they
+    are of the same run.
     """
     parameters = (
         QUIET,
@@ -226,7 +225,7 @@ def with_inputs(
         PROTOCOL,
         PORTS,
         MASTER,
-        *([ENGINE] if local else []),
+        ENGINE,
         TABLE_FORMAT,
         click.option("--out", default=DEFAULT_OUT, metavar="DIR", show_default=True, help=out_help),
         click.argument("paths", nargs=-1, required=True, metavar="INPUT..."),
@@ -241,7 +240,7 @@ def with_inputs(
             master: str | None,
             quiet: bool,
             min_coverage: float,
-            engine: str = SPARK,
+            engine: str,
             **values: Any,
         ) -> Any:
             from rich.console import Console

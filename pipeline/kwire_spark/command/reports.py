@@ -166,7 +166,7 @@ def latency(run: Run) -> int:
 
 
 @click.command
-@with_inputs(local=False)
+@with_inputs()
 def offsets(run: Run) -> int:
     """Groups with members, committed offsets and lag, from the internal topics in brokers' data directories."""
     from kwire_spark.reports.basis import problems_of
@@ -180,11 +180,10 @@ def offsets(run: Run) -> int:
     if {"start", "end"} & run.options.keys():
         raise OptionError("--start and --end are not supported: offsets are those at the end of the logs")
     names = dict.fromkeys((*COLUMNS, *PLACE))
-    states: Any = run.read("records", *names, topics=",".join(INTERNAL))
-    states = states.persist()
+    states = run.cached(run.read("records", *names, topics=",".join(INTERNAL)))
     last = last_segments(run.inputs.logs)
     segments = replace(run.inputs, logs=tuple(str(file.path) for file in last))
-    ends: Any = run.read("records", *PLACE, inputs=segments)
+    ends = run.read("records", *PLACE, inputs=segments)
     bases = [(file.topic or "", file.partition or 0, file.base_offset or 0) for file in last]
     with run.step(f"Reading {run.inputs}"):
         report = make_report(states, log_ends(ends, bases), protocol=run.protocol)

@@ -8,17 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic
 
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
+import pyarrow as pa
 
 from kwire.releases import format_range
 from kwire_kafka import PROTOCOL
 from kwire_spark.reports import charts
 from kwire_spark.reports.report import Chart, Column, Report, Table
 from kwire_spark.reports.text import counted, file_name, runs, visible
+from kwire_spark.state.columns import COMMITTED as STORED
+from kwire_spark.state.columns import GROUPS as STORED_GROUPS
 from kwire_spark.tables import groups as tables
+from kwire_spark.tables.relations import R, beside, collect, kept, query
 
 if TYPE_CHECKING:
     from kwire.protocol import MessageRegistry
@@ -92,65 +94,61 @@ UNDECODABLE = Table("undecodable", "Records that cannot be decoded", note=MISSIN
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Tables:
+ENDS = pa.schema([("topic", pa.string()), ("partition", pa.int32()), ("end", pa.int64())])
+
+
+@dataclass(frozen=True)
+class Tables(Generic[R]):
     """Tables of ``tables.groups``, and ``ends`` with topic, partition and ``end``, the next offset.
 
     ``undecodable`` are the records that the other tables skip.
     """
 
-    committed: DataFrame
-    groups: DataFrame
-    members: DataFrame
-    transactions: DataFrame
-    ends: DataFrame | None = None
-    undecodable: DataFrame | None = None
+    committed: R
+    groups: R
+    members: R
+    transactions: R
+    ends: R | None = None
+    undecodable: R | None = None
 
 
-def offsets(
-    records: DataFrame, ends: DataFrame | None = None, *, top: int = TOP, protocol: MessageRegistry = PROTOCOL
-) -> Report:
+def offsets(records: R, ends: R | None = None, *, top: int = TOP, protocol: MessageRegistry = PROTOCOL) -> Report:
     """A report on committed offsets and lag from RECORDS; ``ends`` is the result of :func:`log_ends`.
 
     Names of topics that groups know by id are those of ``__cluster_metadata``, if that is among the records.
     """
-    coordinated = tables.coordinated(records, protocol).persist()
-    committed, groups, members = (
-        coordinated.where(F.col(name).isNotNull()).select(f"{name}.*") for name in ("committed", "groups", "members")
-    )
     transactions, undecodable = tables.transactions(records, protocol), tables.undecodable(records, protocol)
-    report = report_on(Tables(committed, groups, members, transactions, ends, undecodable), top=top)
-    coordinated.unpersist()
-    return report
+    with tables.coordinated(records, protocol) as found:
+        return report_on(Tables(**found, transactions=transactions, ends=ends, undecodable=undecodable), top=top)
 
 
-def log_ends(records: DataFrame, bases: Sequence[tuple[str, int, int]] = ()) -> DataFrame:
+def log_ends(records: R, bases: Sequence[tuple[str, int, int]] = ()) -> R:
     """The end offset of each partition. ``records`` needs only the columns topic, partition and offset.
 
     ``bases`` has topic, partition and base offset of last segments: the ends of logs whose records have all expired.
     """
-    known = records.where("topic IS NOT NULL AND offset IS NOT NULL")
-    ends = known.select("topic", "partition", (F.col("offset") + 1).alias("end"))
-    if bases:
-        ends = ends.union(records.sparkSession.createDataFrame([*bases], ends.schema))
-    return ends.groupBy("topic", "partition").agg(F.max("end").alias("end"))
-
-
-def report_on(state: Tables, *, top: int = TOP) -> Report:
-    """The report on the tables."""
-    lagging = _lagging(state).persist()
-    per_group = lagging.groupBy("group").agg(
-        F.countDistinct("topic").alias("topics"),
-        F.count("*").alias("partitions"),
-        F.sum("lag").alias("lag"),
-        F.max("committed").alias("committed"),
+    others = beside(records, ENDS, [dict(zip(ENDS.names, base, strict=True)) for base in bases])
+    return query(
+        """
+        SELECT topic, `partition`, max(`end`) AS `end` FROM (
+            SELECT topic, `partition`, `offset` + 1 AS `end` FROM {records}
+            WHERE topic IS NOT NULL AND `offset` IS NOT NULL
+            UNION ALL SELECT topic, `partition`, `end` FROM {others}
+        ) AS ends GROUP BY topic, `partition`""",
+        records=records,
+        others=others,
     )
-    groups = _first(state.groups.join(per_group, "group", "full"), GROUPS, top, ["lag", "partitions"], ["group"])
-    committed = _first(lagging, COMMITTED, top, ["lag"], ["group", "topic", "partition"])
-    lagging.unpersist()
+
+
+def report_on(state: Tables[R], *, top: int = TOP) -> Report:
+    """The report on the tables."""
+    with kept(_lagging(state)) as lagging:
+        groups = _first(_groups(state.groups, lagging), GROUPS, top, ["lag", "partitions"], ["group"])
+        committed = _first(lagging, COMMITTED, top, ["lag"], ["group", "topic", "partition"])
     members = _first(state.members, MEMBERS, top, [], ["group", "client_id", "member_id"], "assignment")
-    marked = state.transactions.withColumn("open", F.col("state").isin(*OPEN))
-    transactions = _first(marked, TRANSACTIONS, top, ["open", "updated"], ["transactional_id"], "partitions")
+    is_open = f"CASE WHEN state IN ({', '.join(map(repr, OPEN))}) THEN 1 ELSE 0 END"
+    marked = query(f"SELECT *, {is_open} AS is_open FROM {{all}}", all=state.transactions)
+    transactions = _first(marked, TRANSACTIONS, top, ["is_open", "updated"], ["transactional_id"], "partitions")
     undecodable = UNDECODABLE
     if state.undecodable is not None:
         undecodable = _first(state.undecodable, UNDECODABLE, top, ["records"], ["topic", "kind", "reason"])
@@ -159,25 +157,55 @@ def report_on(state: Tables, *, top: int = TOP) -> Report:
     return Report("offsets", "Groups and their offsets", summary, shown, (chart,) if chart else ())
 
 
-def _lagging(state: Tables) -> DataFrame:
+def _lagging(state: Tables[R]) -> R:
     """Committed offsets with ``end`` and ``lag``, null where the end is unknown."""
-    named = state.committed.withColumn("topic", F.coalesce("topic", "topic_id"))
-    if state.ends is None:
-        return named.withColumns({"end": F.lit(None).cast("long"), "lag": F.lit(None).cast("long")})
-    # greatest() ignores nulls, but an unknown lag is not 0
-    lag = F.when(F.col("end").isNotNull(), F.greatest(F.col("end") - F.col("offset"), F.lit(0)))
-    return named.join(F.broadcast(state.ends), ["topic", "partition"], "left").withColumn("lag", lag)
+    own = ", ".join(f"c.`{name}`" for name in STORED.names if name != "topic")
+    ends = beside(state.committed, ENDS, ()) if state.ends is None else state.ends
+    return query(
+        f"""
+        SELECT coalesce(c.topic, c.topic_id) AS topic, {own}, e.`end`,
+            CASE WHEN e.`end` > c.`offset` THEN e.`end` - c.`offset` WHEN e.`end` IS NOT NULL THEN 0 END AS lag
+        FROM {{committed}} AS c
+        LEFT JOIN {{ends}} AS e ON e.topic = coalesce(c.topic, c.topic_id) AND e.`partition` = c.`partition`""",
+        committed=state.committed,
+        ends=ends,
+    )
+
+
+def _groups(groups: R, lagging: R) -> R:
+    """Groups with what they committed: those of either table."""
+    sums = query(
+        """
+        SELECT `group` AS name, count(DISTINCT topic) AS topics, count(*) AS partitions, sum(lag) AS lag,
+            max(committed) AS committed
+        FROM {lagging} GROUP BY `group`""",
+        lagging=lagging,
+    )
+    own = [name for name in STORED_GROUPS.names if name != "group"]
+    return query(
+        f"""
+        SELECT g.`group`, {", ".join(f"g.{name}" for name in own)}, s.topics, s.partitions, s.lag, s.committed
+        FROM {{groups}} AS g LEFT JOIN {{sums}} AS s ON s.name = g.`group`
+        UNION ALL
+        SELECT s.name, {", ".join("NULL" for _ in own)}, s.topics, s.partitions, s.lag, s.committed
+        FROM {{sums}} AS s LEFT JOIN {{groups}} AS g ON s.name = g.`group` WHERE g.`group` IS NULL""",
+        groups=groups,
+        sums=sums,
+    )
 
 
 def _first(
-    table: DataFrame, shape: Table, top: int, largest: Sequence[str], then: Sequence[str], assignments: str = ""
+    table: R, shape: Table, top: int, largest: Sequence[str], then: Sequence[str], assignments: str = ""
 ) -> Table:
     """The first rows in this order, with the columns of ``shape``. Those in ``assignments`` become text."""
-    order = [F.col(name).desc_nulls_last() for name in largest] + [F.col(name).asc_nulls_last() for name in then]
-    rows = table.select(*(column.name for column in shape.columns)).orderBy(*order).limit(top).collect()
-    more = table.count() - top if len(rows) == top else 0
+    order = [f"`{name}` DESC NULLS LAST" for name in largest] + [f"`{name}` ASC NULLS LAST" for name in then]
+    listed = ", ".join(f"`{column.name}`" for column in shape.columns)
+    rows = collect(f"SELECT {listed} FROM {{table}} ORDER BY {', '.join(order)} LIMIT {top}", table=table)
+    more = 0
+    if len(rows) == top:
+        more = collect("SELECT count(*) AS number FROM {table}", table=table)[0]["number"] - top
     if assignments:
-        return shape.with_rows((row.asDict() | {assignments: assigned(row[assignments])} for row in rows), more)
+        rows = [row | {assignments: assigned(row[assignments])} for row in rows]
     return shape.with_rows(rows, more)
 
 

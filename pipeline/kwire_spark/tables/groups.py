@@ -1,41 +1,52 @@
 """The state in internal topics as tables: offsets, groups, members, transactions, and the cluster's metadata.
 
 Each table is a function that takes RECORDS of ``kafka_log``, ignores other topics, and returns the state at the end
-of the log, with the columns of ``kwire_spark.state.columns``. Each partition is replayed in one task, in order;
-memory is bounded by its live state. Records must be of one cluster: replicas of a partition count once, but two
-clusters would be mixed up.
+of the log, with the columns of ``kwire_spark.state.columns``, as a table of the same engine. Each partition is
+replayed in one task, in order; memory is bounded by its live state. Records must be of one cluster: replicas of a
+partition count once, but two clusters would be mixed up.
 """
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 
-from kwire.logs.segment import FILE_NAME
 from kwire_kafka import PROTOCOL
-from kwire_spark.spark_types import spark_schema
+from kwire_spark.columns import RECORDS
 from kwire_spark.state import columns
 from kwire_spark.state.cluster import Acls, Brokers, Configs, Features, Quotas, ScramUsers, Topics
 from kwire_spark.state.groups import Groups, Members
 from kwire_spark.state.offsets import CommittedOffsets, Transactions
 from kwire_spark.state.replay import COLUMNS, NEEDED, Several, replay, undecodable_records
 from kwire_spark.state.shares import ShareStates
-from kwire_spark.tables.topics import with_topic_names
+from kwire_spark.tables.names import named
+from kwire_spark.tables.relations import R, collect, kept, mapped, query, unpacked
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator
 
     from kwire.protocol import MessageRegistry
     from kwire_spark.state.replay import State
+
+    Names = tuple[pa.Array, pa.Array]
 
 OFFSETS_TOPIC = "__consumer_offsets"
 TRANSACTIONS_TOPIC = "__transaction_state"
 METADATA_TOPIC = "__cluster_metadata"
 SHARES_TOPIC = "__share_group_state"
+REPLAYED = pa.schema([RECORDS.field(name) for name in COLUMNS])
+FAILED = pa.schema([RECORDS.field(name) for name in NEEDED])
+_SNAPSHOT = "endswith(source, '.checkpoint')"
+ORDER = (
+    f"CASE WHEN {_SNAPSHOT} THEN 0 ELSE 1 END",
+    "regexp_extract(source, '([0-9]+)-[0-9]+[.]checkpoint$', 1)",  # empty for bootstrap.checkpoint, the oldest
+    f"CASE WHEN {_SNAPSHOT} THEN source END",
+    "`offset`",
+)
+"""The order of replay, in SQL."""
 INTERNAL = (OFFSETS_TOPIC, TRANSACTIONS_TOPIC, METADATA_TOPIC, SHARES_TOPIC)
 
 
@@ -43,26 +54,32 @@ def _replayed(
     topic: str,
     new: Callable[[], State],
     schema: pa.Schema,
-    records: DataFrame,
+    records: R,
     protocol: MessageRegistry = PROTOCOL,
-) -> DataFrame:
+    names: Names | None = None,
+) -> R:
     """Each partition in one task, sorted: snapshots first, the newest last of them, then the log by offset."""
-    is_snapshot = F.col("source").endswith(".checkpoint")
-    end = F.regexp_extract("source", f"(?:{FILE_NAME.pattern})$", 1)  # empty for bootstrap.checkpoint, the oldest
-    ordered = (
-        records.where(F.col("topic") == topic)
-        .select(*COLUMNS)
-        .repartition("partition")
-        .sortWithinPartitions("partition", ~is_snapshot, end, F.when(is_snapshot, F.col("source")), "offset")
-    )
-    return ordered.mapInArrow(partial(replay, new=new, schema=schema, protocol=protocol), spark_schema(schema))
+    of_topic = query(f"SELECT * FROM {{records}} WHERE topic = '{topic}'", records=records)
+    work = partial(_rows, new=new, schema=schema, protocol=protocol, names=names)
+    return mapped(of_topic, REPLAYED, work, schema, by="partition", order=ORDER)
 
 
-def _with_names(
-    replayed: Callable[..., DataFrame], records: DataFrame, protocol: MessageRegistry = PROTOCOL
-) -> DataFrame:
-    names = topics(records, protocol).select("topic_id", "topic").distinct()
-    return with_topic_names(replayed(records, protocol), names)
+def _rows(
+    batches: Iterable[pa.RecordBatch],
+    new: Callable[[], State],
+    schema: pa.Schema,
+    protocol: MessageRegistry,
+    names: Names | None,
+) -> Iterator[pa.RecordBatch]:
+    for batch in replay(batches, new, schema, protocol):
+        yield named(batch, *names) if names else batch
+
+
+def _with_names(replayed: Callable[..., R], records: R, protocol: MessageRegistry = PROTOCOL) -> R:
+    known = "SELECT DISTINCT topic_id, topic FROM {topics} WHERE topic_id IS NOT NULL"
+    rows = collect(known, topics=topics(records, protocol))
+    ids, names = (pa.array([row[name] for row in rows], pa.string()) for name in ("topic_id", "topic"))
+    return replayed(records, protocol, (ids, names))
 
 
 committed_offsets = partial(_replayed, OFFSETS_TOPIC, CommittedOffsets, columns.COMMITTED)
@@ -93,24 +110,32 @@ quotas = partial(_replayed, METADATA_TOPIC, Quotas, columns.QUOTAS)
 """The quotas of clients, users and addresses."""
 
 
-def coordinated(records: DataFrame, protocol: MessageRegistry = PROTOCOL) -> DataFrame:
-    """Committed offsets, groups and members from one replay, as structs ``committed``, ``groups`` and ``members``
-    with the columns of these tables. Each row has one of them, the others are null. Names of topics are those of
-    ``members``, in all three."""
+@contextmanager
+def coordinated(records: R, protocol: MessageRegistry = PROTOCOL) -> Iterator[dict[str, R]]:
+    """Committed offsets, groups and members from one replay: ``committed``, ``groups`` and ``members``, for a
+    ``with`` block. Names of topics are those of ``members``, in all three."""
     schemas = {"committed": columns.COMMITTED, "groups": columns.GROUPS, "members": columns.MEMBERS}
     states: dict[str, Callable[[], State]] = {"committed": CommittedOffsets, "groups": Groups, "members": Members}
     schema = pa.schema([(name, pa.struct(list(fields))) for name, fields in schemas.items()])
-    return _with_names(partial(_replayed, OFFSETS_TOPIC, partial(Several, states), schema), records, protocol)
+    replayed = partial(_replayed, OFFSETS_TOPIC, partial(Several, states), schema)
+    with kept(_with_names(replayed, records, protocol)) as rows:
+        yield {name: unpacked(rows, name, fields) for name, fields in schemas.items()}
 
 
-def undecodable(records: DataFrame, protocol: MessageRegistry = PROTOCOL) -> DataFrame:
+def undecodable(records: R, protocol: MessageRegistry = PROTOCOL) -> R:
     """Records of internal topics that cannot be decoded, such as those of a newer release; other tables skip them.
 
     A row for each ``topic``, ``kind`` and ``reason``: the number of ``records``, and ``partition``, ``offset``,
     ``source`` and ``position`` of the first.
     """
-    internal = records.where(F.col("topic").isin(*INTERNAL)).select(*NEEDED)
-    failures = internal.mapInArrow(partial(undecodable_records, protocol=protocol), spark_schema(columns.UNDECODABLE))
-    first = F.min(F.struct("partition", "offset", "source", "position")).alias("first")
-    counted = failures.groupBy("topic", "kind", "reason").agg(F.count("*").alias("records"), first)
-    return counted.select("topic", "kind", "reason", "records", "first.*")
+    topics = ", ".join(f"'{topic}'" for topic in INTERNAL)
+    internal = query(f"SELECT * FROM {{records}} WHERE topic IN ({topics})", records=records)
+    failures = mapped(internal, FAILED, partial(undecodable_records, protocol=protocol), columns.UNDECODABLE)
+    first = ("partition", "offset", "source", "position")
+    return query(
+        f"""
+        SELECT topic, kind, reason, count(*) AS records, {", ".join(f"min_by(`{n}`, place) AS `{n}`" for n in first)}
+        FROM (SELECT *, struct({", ".join(f"`{n}`" for n in first)}) AS place FROM {{failures}}) AS failures
+        GROUP BY topic, kind, reason""",
+        failures=failures,
+    )

@@ -49,6 +49,12 @@ def with_names(batch: pa.RecordBatch, ids: pa.Array, names: pa.Array) -> pa.Reco
     return pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields))
 
 
+def named(batch: pa.RecordBatch, ids: pa.Array, names: pa.Array) -> pa.RecordBatch:
+    """A batch with names next to each ``topic_id``, its own column of that name too."""
+    rows = pa.RecordBatch.from_arrays([batch.to_struct_array()], ["row"])
+    return pa.RecordBatch.from_struct_array(with_names(rows, ids, names).column("row"))
+
+
 def _has_ids(kind: pa.DataType) -> bool:
     if pa.types.is_list(kind):
         return _has_ids(kind.value_type)

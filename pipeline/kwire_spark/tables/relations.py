@@ -9,15 +9,18 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import sqlite3
 from array import array
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypeVar, Union
 
 import pyarrow as pa
 
 from kwire_spark.columns import CLIENTS, EPOCH, EXCHANGES, TIME
+from kwire_spark.state.columns import COMMITTED, GROUPS, MEMBERS, TRANSACTIONS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -25,11 +28,14 @@ if TYPE_CHECKING:
 Relation = Union["DataFrame", "LocalTable"]
 R = TypeVar("R", bound=Relation)
 Row = dict[str, Any]
+Batches = Callable[[Iterable[pa.RecordBatch]], Iterable[pa.RecordBatch]]
 
 CACHE_KB = 64 << 10
 """Memory for the pages of a database: others are in its temporary file."""
-TIMES = frozenset(field.name for field in (*EXCHANGES, *CLIENTS) if field.type == TIME)
-"""Columns of these names are times in every query: SQLite has no such type."""
+_FIELDS = (*EXCHANGES, *CLIENTS, *COMMITTED, *GROUPS, *MEMBERS, *TRANSACTIONS)
+TIMES = frozenset(field.name for field in _FIELDS if field.type == TIME)
+LISTS = frozenset(field.name for field in _FIELDS if pa.types.is_list(field.type))
+"""Columns of these names are times in every query, and lists where they are JSON: SQLite has no such types."""
 
 
 def query(text: str, **tables: R) -> R:
@@ -92,7 +98,7 @@ class LocalTable:
         self.columns = [column for _, column, *_ in database.connection.execute(f"PRAGMA table_info({name})")]
 
     def add(self, batches: Iterable[pa.RecordBatch]) -> LocalTable:
-        """Add the rows of batches with these columns, in this order. Lists become JSON."""
+        """Add the rows of batches with these columns, in this order. Lists and structs become JSON."""
         insert = f"INSERT INTO {self.name} VALUES ({', '.join('?' for _ in self.columns)})"
         for batch in batches:
             columns = (_values(column) for column in batch.columns)
@@ -112,6 +118,9 @@ class LocalTable:
             for name in TIMES.intersection(row):
                 if row[name] is not None:
                     row[name] = EPOCH + timedelta(microseconds=row[name])
+            for name in LISTS.intersection(row):
+                if isinstance(row[name], str):
+                    row[name] = json.loads(row[name])
             yield row
 
     def batches(self, schema: pa.Schema, size: int = 10_000) -> Iterator[pa.RecordBatch]:
@@ -120,7 +129,7 @@ class LocalTable:
         cursor = self.database.connection.execute(f"SELECT {listed} FROM {self.name}")
         while found := cursor.fetchmany(size):
             columns = zip(schema.types, zip(*found, strict=True), strict=True)
-            yield pa.RecordBatch.from_arrays([pa.array(values, kind) for kind, values in columns], schema=schema)
+            yield pa.RecordBatch.from_arrays([_array(kind, values) for kind, values in columns], schema=schema)
 
 
 def exploded(table: R, column: str, name: str) -> R:
@@ -135,13 +144,89 @@ def exploded(table: R, column: str, name: str) -> R:
     return result  # type: ignore[no-any-return]
 
 
+def mapped(
+    table: R, takes: pa.Schema, function: Batches, gives: pa.Schema, *, by: str = "", order: Sequence[str] = ()
+) -> R:
+    """What ``function`` makes of all rows, in batches with the columns ``takes``.
+
+    ``order`` is of expressions in SQL. Rows with the same value of the column ``by`` are taken by one call, together
+    and in this order.
+    """
+    columns, found = ", ".join(f"`{name}`" for name in takes.names), table
+    if isinstance(found, LocalTable):
+        first = [f"`{by}`"] if by else []
+        ordered = f" ORDER BY {', '.join([*first, *order])}" if by or order else ""
+        rows: Any = query(f"SELECT {columns} FROM {{found}}{ordered}", found=found).batches(takes)
+        result: Any = found.database.table(gives.names).add(function(rows))
+    else:
+        from pyspark.sql import functions as F
+
+        from kwire_spark.spark_types import spark_schema
+
+        needed: Any = query(f"SELECT {columns} FROM {{found}}", found=found)
+        if by:
+            needed = needed.repartition(by).sortWithinPartitions(by, *[F.expr(each) for each in order])
+        result = needed.mapInArrow(function, spark_schema(gives))
+    return result  # type: ignore[no-any-return]
+
+
+def unpacked(table: R, column: str, schema: pa.Schema) -> R:
+    """The structs in ``column``, with the fields of ``schema``, as rows."""
+    found: Any = table
+    if isinstance(found, LocalTable):
+        fields = ", ".join(f"json_extract({column}, '$.{name}') AS `{name}`" for name in schema.names)
+        result: Any = query(f"SELECT {fields} FROM {{found}} WHERE {column} IS NOT NULL", found=found)
+    else:
+        from pyspark.sql import functions as F
+
+        result = found.where(F.col(column).isNotNull()).select(f"{column}.*")
+    return result  # type: ignore[no-any-return]
+
+
+def beside(table: R, schema: pa.Schema, rows: Iterable[Row]) -> R:
+    """A table of these rows, of the engine of ``table``."""
+    made, engine = pa.Table.from_pylist(list(rows), schema), table
+    if isinstance(engine, LocalTable):
+        result: Any = engine.database.table(schema.names).add(made.to_batches())
+    else:
+        result = engine.sparkSession.createDataFrame(made)
+    return result  # type: ignore[no-any-return]
+
+
+@contextmanager
+def kept(table: R) -> Iterator[R]:
+    """The table, which is computed once within a ``with`` block."""
+    found: Any = table
+    if isinstance(found, LocalTable):
+        yield table
+        return
+    yield found.persist()
+    found.unpersist()
+
+
+def _array(kind: pa.DataType, values: Sequence[Any]) -> pa.Array:
+    if pa.types.is_boolean(kind):
+        values = [None if value is None else bool(value) for value in values]
+    elif pa.types.is_list(kind):
+        values = [None if value is None else json.loads(value) for value in values]
+    return pa.array(values, kind)
+
+
 def _values(column: pa.Array) -> list[Any]:
-    if pa.types.is_timestamp(column.type):
-        return column.cast(pa.int64()).to_pylist()  # type: ignore[no-any-return]
-    values: list[Any] = column.to_pylist()
-    if pa.types.is_list(column.type):
+    values: list[Any] = _without_times(column).to_pylist()
+    if pa.types.is_list(column.type) or pa.types.is_struct(column.type):
         return [None if value is None else json.dumps(value) for value in values]
     return values
+
+
+def _without_times(column: pa.Array) -> pa.Array:
+    """The same with microseconds for times, also in structs."""
+    if pa.types.is_timestamp(column.type):
+        return column.cast(pa.int64())
+    if pa.types.is_struct(column.type):
+        fields = [_without_times(field) for field in column.flatten()]
+        return pa.StructArray.from_arrays(fields, names=[*column.type.names], mask=column.is_null())
+    return column
 
 
 def _in_utc(value: Any) -> Any:
@@ -161,12 +246,22 @@ def _part(value: int | str | None) -> str:
 
 
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "endswith": lambda text, end: None if text is None else text.endswith(end),
     "floor": lambda value: None if value is None else math.floor(value),
+    "regexp_extract": lambda text, pattern, group: _extracted(text, pattern, group),
     "size": lambda listed: None if listed is None else len(json.loads(listed)),
     "struct": _place,
     "unix_micros": lambda time: time,
 }
 """Functions of Spark that SQLite does not have; ``floor`` only in some builds."""
+
+
+def _extracted(text: str | None, pattern: str, group: int) -> str | None:
+    """A group of the first match; empty if there is none, as in Spark."""
+    if text is None:
+        return None
+    found = re.search(pattern, text)
+    return (found[group] or "") if found else ""
 
 
 class _MinBy:
