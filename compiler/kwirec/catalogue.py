@@ -5,12 +5,18 @@ Codes are listed in the order of the passes; those of the validation pass in the
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from kwirec.diagnostics import codes
-from kwirec.diagnostics.diagnostic import Code, did_you_mean
+from kwirec.diagnostics.diagnostic import Code, Report, did_you_mean
+from kwirec.diagnostics.examples import ANOTHER_FILE
+from kwirec.diagnostics.source import Source
+from kwirec.frontend import link, parse
+from kwirec.frontend.json_writer import json_definition
+from kwirec.frontend.krammar_writer import krammar_text
 from kwirec.validation import RULES
 
 CODES = (*(code for code in vars(codes).values() if isinstance(code, Code)), *(rule.code for rule in RULES))
@@ -30,6 +36,9 @@ BLOCKS: Mapping[str, str] = {
 
 _WIDTH = 100
 BY_NAME: Mapping[str, Code] = {key: code for code in CODES for key in (code.number.lower(), code.name)}
+
+
+_FILE_NAME = re.compile(r"// \S+\n+(?=[{/A-Z])")
 
 
 def find(word: str) -> Code | None:
@@ -64,8 +73,8 @@ def page(code: Code) -> str:
         f"Severity: **{code.severity.value}**{', relaxable' if code.relaxable else ''} · [all rules](README.md)",
         f"## What it finds\n\n{_fill(code.what)}",
         f"## Why it matters\n\n{_fill(code.why)}",
-        f"## Offending\n\n{_fenced(code.offending)}",
-        f"## Corrected\n\n{_fenced(code.corrected)}",
+        f"## Offending\n\n{_in_both(code.offending, code.krammar)}",
+        f"## Corrected\n\n{_in_both(code.corrected)}",
         f"## Changing it\n\n{_fill(_how_to_change(code))}",
     ]
     if code.relaxable:
@@ -144,6 +153,35 @@ def _fill(text: str) -> str:
     return textwrap.fill(text, _WIDTH, break_long_words=False, break_on_hyphens=False)
 
 
+def _in_both(example: str, other: str = "") -> str:
+    """An example in its notation, and then in the other, if that can say the same."""
+    shown = [_fenced(example)]
+    if other := other or in_other_notation(example):
+        name = "JSON" if other.lstrip().startswith("{") else "the indentation notation"
+        shown.append(f"The same in {name}:\n\n{_fenced(other)}")
+    return "\n\n".join(shown)
+
+
+def in_other_notation(example: str) -> str:
+    """An example in JSON in the indentation notation, or the reverse.
+
+    Empty if it is not a definition, or if its mistake is one of the notation.
+    """
+    if not example.startswith(("{", "/")):
+        return ""
+    report = Report()
+    texts = [_FILE_NAME.sub("", text) for text in example.split(ANOTHER_FILE)]
+    documents = [parse(Source("", text), report) for text in texts]
+    definitions = [one for document in link(documents, report) for one in document.definitions]
+    if any(document.notation == "krammar" for document in documents):
+        other = ANOTHER_FILE.join(map(json_definition, definitions))
+    else:
+        other = krammar_text(definitions, report)
+    is_lost = any(one.code is codes.NOT_IN_NOTATION for one in report.diagnostics)
+    return "" if is_lost or report.has_errors() else other
+
+
 def _fenced(example: str) -> str:
-    language = "jsonc" if example.startswith(("{", "/")) else "console"
-    return f"```{language}\n{example}\n```"
+    is_json = example.lstrip().startswith("{") or ('"name": ' in example and example.startswith("/"))
+    language = "jsonc" if is_json else "text" if example.startswith("/") or " =>" in example else "console"
+    return f"```{language}\n{example.rstrip()}\n```"

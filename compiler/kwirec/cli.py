@@ -321,7 +321,8 @@ def merge(paths: Sequence[Path], form: str, report: Report, release: str, into: 
 @main.command()
 @click.argument("name")
 @click.argument("folder", required=False, type=click.Path(path_type=Path))
-def new(name: str, folder: Path | None) -> None:
+@click.option("--notation", type=click.Choice(["json", "krammar"]), default="json", show_default=True)
+def new(name: str, folder: Path | None, notation: Notation) -> None:
     """Create a starter protocol with tests in FOLDER (default: ./NAME).
 
     NAME is the name of the generated Python package.
@@ -335,7 +336,7 @@ def new(name: str, folder: Path | None) -> None:
         )
     folder = folder or Path(name)
     try:
-        for path in create(name, folder):
+        for path in create(name, folder, notation):
             _echo(path.as_posix(), err=True)
     except OSError as problem:
         raise click.UsageError(str(problem)) from problem

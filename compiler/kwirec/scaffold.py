@@ -8,26 +8,35 @@ from pathlib import Path
 
 from kwirec.emitters.environment import render
 from kwirec.files import locked, read_regular, replace_files
+from kwirec.frontend.notation import Notation
 
 FILES: Mapping[str, str] = {
     "README.md": "README.md",
     "Makefile": "Makefile",
     "pyproject.toml": "pyproject.toml",
     ".gitignore": "gitignore",
-    "defs/OrderRequest.json": "OrderRequest.json",
-    "defs/OrderResponse.json": "OrderResponse.json",
     "tests/test_{name}.py": "test_protocol.py",
 }
 """The path of each file → its template."""
 
+DEFINITIONS: Mapping[Notation, Mapping[str, str]] = {
+    "json": {
+        "defs/OrderRequest.json": "OrderRequest.json",
+        "defs/OrderResponse.json": "OrderResponse.json",
+    },
+    "krammar": {"defs/Order.krm": "Order.krm"},
+}
+"""The same for the definitions in each notation."""
 
-def create(name: str, folder: Path) -> list[Path]:
+
+def create(name: str, folder: Path, notation: Notation = "json") -> list[Path]:
     """Write a protocol with the package ``name`` into ``folder``, which must be missing or empty; return the files.
 
     Raises ``FileExistsError`` before anything is written if the folder has files, except what a killed run left.
     """
-    facts = {"name": name, "distribution": name.replace("_", "-"), "version": version("kwire")}
-    texts = {path.format(name=name): render(f"new/{template}.jinja", **facts) for path, template in FILES.items()}
+    facts = {"name": name, "distribution": name.replace("_", "-"), "version": version("kwire"), "notation": notation}
+    files = {**FILES, **DEFINITIONS[notation]}
+    texts = {path.format(name=name): render(f"new/{template}.jinja", **facts) for path, template in files.items()}
     with locked(folder):
         for path in folder.rglob("*"):
             text = texts.get(path.relative_to(folder).as_posix())

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC
 from functools import cache
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from random import Random
 from typing import Any
 
@@ -31,6 +31,7 @@ from kwire_spark.projection import Projection
 from kwire_spark.segments import Split as SegmentSplit
 from kwire_spark.segments import record_batches
 from kwire_spark.text_logs import Split, refusal_batches, request_batches
+from kwirec.convert import krammar_files
 from kwirec.diagnostics.diagnostic import Report
 from kwirec.diagnostics.reading import read_sources
 from kwirec.diagnostics.render import FORMATS, render
@@ -150,6 +151,15 @@ def definition_seeds(folder: Path) -> Sequence[bytes]:
     return [data for lines in by_api.values() if len(data := "\n".join(lines).encode()) < 4000]
 
 
+def krammar_seeds(folder: Path) -> Sequence[bytes]:
+    """Files in the indentation notation: a request with its response, or something else."""
+    report = Report()
+    documents = [parse(source, report) for source in read_sources([DATA / "clockwork", UNION], report)]
+    definitions = [(PurePosixPath(), one) for document in documents for one in document.definitions]
+    texts = [text.encode() for text in krammar_files(definitions, report).values()]
+    return [(DATA / "krammar" / "Clock.krm").read_bytes(), *(text for text in texts if len(text) < 3000)]
+
+
 def archive_seeds(folder: Path) -> Sequence[bytes]:
     return [archived(text.split(b"\n"), method) for text in definition_seeds(folder)[::8] for method in METHODS]
 
@@ -220,8 +230,17 @@ def targets() -> tuple[Target, ...]:
             mutate_json,
             check_definitions,
             frozenset({"refused", "compiled"}),
-            250,
+            150,
             ".jsonl",
+        ),
+        Target(
+            "krammar",
+            krammar_seeds,
+            mutate,
+            check_definitions,
+            frozenset({"refused", "compiled"}),
+            100,
+            ".krm",
         ),
         Target(
             "archives", archive_seeds, mutate_archive, check_archive, frozenset({"refused", "compiled"}), 100, ".zip"

@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 
 from kwirec.cli import main
 from kwirec.files import STAGE
-from kwirec.scaffold import FILES
+from kwirec.scaffold import DEFINITIONS, FILES
 
 ROOT = Path(__file__).resolve().parents[2]
 TUTORIAL = (ROOT / "docs" / "compiler.md").read_text().partition("\n## Your own protocol\n")[2].partition("\n## ")[0]
@@ -46,9 +46,10 @@ def make(*targets: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.slow
-def test_from_new_to_a_passing_test() -> None:
+@pytest.mark.parametrize("notation", DEFINITIONS)
+def test_from_new_to_a_passing_test(notation: str) -> None:
     assert "kwirec new acme && cd acme\n$ make generate check test\n" in TUTORIAL
-    assert kwirec("new", "acme").exit_code == 0
+    assert kwirec("new", "acme", "--notation", notation).exit_code == 0
     done = make("generate", "check", "test")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "6 passed" in done.stdout
@@ -65,6 +66,14 @@ def test_new_completes_what_a_killed_run_left_and_nothing_else() -> None:
     Path("acme/defs/OrderRequest.json").write_text("mine")
     assert kwirec("new", "acme").exit_code == 2
     assert Path("acme/defs/OrderRequest.json").read_text() == "mine"
+
+
+def test_both_notations_start_the_same_protocol() -> None:
+    for notation in DEFINITIONS:
+        kwirec("new", "acme", notation, "--notation", notation)
+    printed = [kwirec("dump", f"{notation}/defs").output for notation in DEFINITIONS]
+    assert printed[0] == printed[1]
+    assert "OrderRequest" in printed[0]
 
 
 def test_what_is_generated_needs_nothing_but_kwire() -> None:
@@ -131,7 +140,7 @@ def test_a_folder_can_be_named_and_names_follow_from_the_name() -> None:
     Path("there").mkdir()
     assert kwirec("new", "acme_orders", "there").exit_code == 0
     found = {path.relative_to("there").as_posix() for path in Path("there").rglob("*") if path.is_file()}
-    assert found == {path.format(name="acme_orders") for path in FILES}
+    assert found == {path.format(name="acme_orders") for path in (*FILES, *DEFINITIONS["json"])}
     assert 'name = "acme-orders"' in Path("there/pyproject.toml").read_text()
     assert "from acme_orders import" in Path("there/tests/test_acme_orders.py").read_text()
     assert "{{" not in "".join(Path("there", path).read_text() for path in found)

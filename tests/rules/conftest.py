@@ -25,7 +25,7 @@ def _file_name(text: str) -> str:
     if comment := re.match(r"// (\S+\.json)\n|// (\S+)\n\n", text):
         return comment[1] or comment[2]
     name = re.search(r'"name": "(\w+)"', text)
-    return f"{name[1] if name else 'Example'}.json"
+    return f"{name[1]}.json" if name else "Example.krm" if re.search(r"=>| \(\n", text) else "Example.json"
 
 
 def report_on(files: Iterable[Source], report: Report) -> Report:

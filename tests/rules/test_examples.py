@@ -9,13 +9,16 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from kwirec import catalogue
-from kwirec.diagnostics.diagnostic import Code, Report
+from kwirec.diagnostics.diagnostic import Code, Report, Severity
 from kwirec.diagnostics.reading import read_sources
 from kwirec.diagnostics.render_text import render_text
 from tests.rules.support import Check
 
 READ_FROM_DISK = {"K001", "K002", "K009", "K027"}
 """Codes about files that cannot be read, or written: their examples are commands and bytes, not definitions."""
+
+ONE_NOTATION = {"K110", "K111", "K112", "K209", "K307", "K502", "K808"}
+"""Codes about what only one notation can say: named structs, files of one message, an enum with another type."""
 
 COMPILED = [code for code in catalogue.CODES if code.number not in READ_FROM_DISK]
 DEFINITIONS = [pytest.param(code, id=f"{code.number}-{code.name}") for code in COMPILED]
@@ -27,6 +30,23 @@ def test_offending(check: Check, code: Code, snapshot: SnapshotAssertion) -> Non
     assert {one.code.number for one in findings} == {code.number}
     assert {one.severity for one in findings} == {code.severity}
     assert render_text(findings) == snapshot
+
+
+@pytest.mark.parametrize("code", [code for code in COMPILED if code.krammar], ids=lambda code: code.number)
+def test_offending_in_the_indentation_notation(check: Check, code: Code, snapshot: SnapshotAssertion) -> None:
+    findings = check(code.krammar)
+    assert {one.code.number for one in findings} == {code.number}
+    assert render_text(findings) == snapshot
+
+
+@pytest.mark.parametrize("code", [code for code in COMPILED if code.number >= "K1"], ids=lambda code: code.number)
+def test_examples_mean_the_same_in_both_notations(check: Check, code: Code) -> None:
+    other = catalogue.in_other_notation(code.offending)
+    if other and code.number not in ONE_NOTATION:
+        assert {one.code.number for one in check(other)} >= {code.number}
+    corrected = catalogue.in_other_notation(code.corrected)
+    assert corrected
+    assert [one for one in check(corrected) if one.severity is Severity.ERROR] == []
 
 
 @pytest.mark.parametrize("code", DEFINITIONS)

@@ -32,6 +32,7 @@ UNTERMINATED = Code(
     what="A string, block comment, list or object is not closed.",
     why="Everything after the opening would be read as its content.",
     offending=clock().removesuffix(" }"),
+    krammar=krammar("  Hours: [int8"),
     corrected=clock(),
 )
 
@@ -50,6 +51,7 @@ UNEXPECTED_TOKEN = Code(
     what="The file is not in its notation: a comma, colon, value, type or bracket is missing or misplaced.",
     why="The rest of the definition could be misread.",
     offending=clock().replace(",", "", 1),
+    krammar=krammar("  Hour int8"),
     corrected=clock(),
 )
 
@@ -82,6 +84,7 @@ REPEATED_ATTRIBUTE = Code(
     severity=Severity.WARNING,
     relaxable=True,
     offending=clock().replace('"validVersions"', '"validVersions": "0-2", "validVersions"'),
+    krammar=krammar("  Hour: int8 // v1+, v1+"),
     corrected=clock(),
 )
 
@@ -110,6 +113,7 @@ UNKNOWN_ATTRIBUTE = Code(
     what="A message, struct, field or enum has an attribute that does not exist.",
     why="With a misspelt `nullableVersions`, for example, the field would never be nullable.",
     offending=clock(fields=ABSENT, feilds=[]),
+    krammar=krammar("  Hour: int8 // ignorabel"),
     corrected=clock(),
 )
 
@@ -119,6 +123,7 @@ DUPLICATE_ATTRIBUTE = Code(
     what="An attribute appears twice in one object, with different values.",
     why="JSON readers disagree about which value to use.",
     offending=clock().replace('"validVersions"', '"validVersions": "0-1", "validVersions"'),
+    krammar=krammar("  Hour: int8 // v1+, v2+"),
     corrected=clock(),
 )
 
@@ -129,6 +134,7 @@ MISSING_ATTRIBUTE = Code(
     why="A message needs a type, a name, valid versions and, unless it has no versions, fields; a field needs a "
     "name, a type and versions (or tagged versions); an enum needs a name, the type of its values and values.",
     offending=clock(field("Millis", "int64", versions=ABSENT)),
+    krammar=krammar().replace("key 900, ", ""),
     corrected=clock(field("Millis", "int64")),
 )
 
@@ -138,6 +144,7 @@ BAD_VERSION_RANGE = Code(
     what="A version range is not written as `N`, `N-M`, `N+` or `none`, or a bound does not fit an int16.",
     why="Guessing is not safe: `1..3` or `<4` can be understood in different ways.",
     offending=clock(validVersions="0..2"),
+    krammar=krammar("  Hour: int8 // v1"),
     corrected=clock(),
 )
 
@@ -147,6 +154,7 @@ BAD_TYPE = Code(
     what="A type is not a name, optionally preceded by `[]`.",
     why="`[]` needs an element type, and names consist of letters and digits.",
     offending=clock(field("Ticks", "int64[]")),
+    krammar=krammar("  Hours: int8[]"),
     corrected=clock(field("Ticks", "[]int64")),
 )
 

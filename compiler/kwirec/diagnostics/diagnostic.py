@@ -42,6 +42,8 @@ class Code:
     corrected: str
     severity: Severity = Severity.ERROR
     relaxable: bool = False
+    krammar: str = ""
+    """The offending example in the indentation notation, where it cannot be converted."""
 
     def __str__(self) -> str:
         return self.number

@@ -19,7 +19,7 @@ from kwirec.frontend.krammar_fields import (
     null_by_default,
 )
 from kwirec.frontend.krammar_lexer import COMMENT, INDENT
-from kwirec.frontend.krammar_parser import SPECIAL
+from kwirec.frontend.krammar_parser import NAME, SPECIAL
 from kwirec.frontend.krammar_types import EMPTY, ENUM
 from kwirec.frontend.syntax import FieldDecl, Spanned
 from kwirec.json_text import json_line
@@ -32,7 +32,7 @@ _WITH_DEFAULT = ("bool", "int8", "int16", "uint16", "int32", "uint32", "int64", 
 
 @dataclass
 class Losses:
-    """In the dialect of franz-go, what is left out: each word with the places of its uses. Else nothing is."""
+    """What is left out, with the places of its uses: names that are none and, in franz-go's dialect, extensions."""
 
     franz_go: bool
     uses: dict[str, list[Span]] = field(default_factory=dict)
@@ -66,6 +66,9 @@ def field_lines(fields: Iterable[FieldDecl], scope: Scope, losses: Losses, level
     indent = INDENT * level
     width = WIDTH - len(indent) - len(COMMENT) - 1
     for decl in fields:
+        if not re.fullmatch(NAME, decl.name.value):
+            losses.uses[decl.name.value] = [decl.name.span]
+            continue
         one = _FieldWriter(decl, scope, losses)
         if (special := one.special()) is not None:
             yield indent + special

@@ -211,6 +211,8 @@ class _TypeReader:
         at = self._part(self._at, len(self._text))
         if found.is_inline and found.depth:
             self._wrong("text after an array", at, [f"the name of an entry is written inside: `[=>{rest.strip()}]`"])
+        elif rest == "[]":
+            self._wrong("brackets after a type", at, [f"an array is written `[{self._text[: self._at]}]`"])
         else:
             what = f"text after the type `{self._text[: self._at]}`"
             helps = ["versions and tags are written after ` // `"]

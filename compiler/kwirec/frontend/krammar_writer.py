@@ -61,6 +61,12 @@ class _Writer:
             wrong = (definition.type.span, f"messages of type `{kind}`")
         elif not re.fullmatch(NAME, definition.name.value):
             wrong = (definition.name.span, f"the name `{definition.name.value}`")
+        elif isinstance(definition, EnumDecl):
+            names = (one.name for one in definition.values)
+            wrong = next(
+                ((name.span, f"the name `{name.value}`") for name in names if not re.fullmatch(NAME, name.value)),
+                None,
+            )
         if wrong is not None:
             self._unsayable(*wrong, definition.name.value)
         return wrong is None

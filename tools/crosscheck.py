@@ -1,0 +1,142 @@
+"""Compares franz-go's definitions with the union: ``make crosscheck``.
+
+They are brought from its repository at :data:`COMMIT` when the check runs, and are not part of this one. Every
+version of a message that both have must have the same bytes, but for :data:`KNOWN`, which says who is right.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from kwirec.diagnostics.diagnostic import Report, Severity
+from kwirec.diagnostics.render import render
+from kwirec.diff.layouts import LayoutComparison, Parting, compare_layouts
+from kwirec.driver import load
+from kwirec.ir import Schema
+from kwirec.versions import VersionRange, in_words
+
+ROOT = Path(__file__).resolve().parents[1]
+REPOSITORY = "https://github.com/twmb/franz-go.git"
+COMMIT = "adb3a18abe14bdb230f1cd738d03623301013d42"
+DEFINITIONS = "generate/definitions"
+
+NAMES = {
+    "TxnMetadataKey": "TransactionLogKey",
+    "TxnMetadataValue": "TransactionLogValue",
+    "ConsumerMemberMetadata": "ConsumerProtocolSubscription",
+    "ConsumerMemberAssignment": "ConsumerProtocolAssignment",
+    "ControlRecordKey": "ControlRecordTypeSchema",
+}
+"""Records that franz-go calls otherwise than Kafka. Requests and responses are found by their api key."""
+
+EARLY = "Kafka has the tag from a later version on, and franz-go's notation cannot say from which"
+KAFKA = "Kafka"
+"""Its own classes write what the union says: ``make conformance`` compares them."""
+
+
+@dataclass(frozen=True)
+class Known:
+    """A difference that is explained: the message, the versions and the field in which the bytes part."""
+
+    message: str
+    versions: str
+    path: str
+    reason: str
+    right: str = KAFKA
+
+    def explains(self, one: Parting) -> bool:
+        return (self.message, self.path) == (one.message.name, one.path) and one.version in VersionRange.parse(
+            self.versions
+        )
+
+
+KNOWN = (
+    Known("ProduceResponse", "9", "Responses.PartitionResponses.CurrentLeader", EARLY),
+    Known("FetchRequest", "12-16", "Topics.Partitions.ReplicaDirectoryID", EARLY),
+    Known("FetchRequest", "17", "Topics.Partitions.HighWatermark", EARLY),
+    Known("FetchResponse", "12-15", "Brokers", EARLY),
+    Known("VoteResponse", "0", "NodeEndpoints", EARLY),
+    Known("FetchSnapshotRequest", "0", "Topics.Partitions.ReplicaDirectoryID", EARLY),
+    Known("FetchSnapshotResponse", "0", "NodeEndpoints", EARLY),
+    Known("BrokerHeartbeatRequest", "0", "OfflineLogDirs", EARLY),
+    Known(
+        "StopReplicaRequest",
+        "4",
+        "isKRaftController",
+        "franz-go has ControllerEpoch before it, Kafka after ControllerId",
+    ),
+    Known("UpdateMetadataRequest", "8", "Type", "franz-go lacks the tag"),
+    Known("ShareFetchResponse", "1-2", "Responses.Partitions.Records", "to franz-go, records can be null"),
+    Known(
+        "LeaderChangeMessage",
+        "0-1",
+        "Version",
+        "Kafka's definition has the version as a field, franz-go as what comes before the fields",
+        "both: the bytes are the same",
+    ),
+)
+
+
+def bring(folder: Path, commit: str) -> Path:
+    """The folder of franz-go's definitions at ``commit``. Raises ``CalledProcessError``."""
+    git = ("git", "-C", str(folder))
+    if not (folder / ".git").exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        subprocess.run([*git, "init", "--quiet"], check=True)
+    subprocess.run([*git, "fetch", "--quiet", "--depth", "1", REPOSITORY, commit], check=True)
+    subprocess.run([*git, "checkout", "--quiet", "--force", commit, "--", DEFINITIONS], check=True)
+    return folder / DEFINITIONS
+
+
+def compare(folder: Path, union: Path) -> tuple[Schema, LayoutComparison]:
+    """franz-go's schema, and how it differs from the union. Exits with the findings if either has errors."""
+    report = Report()
+    mine, theirs = (load([path], report).schema for path in (union, folder))
+    if report.has_errors():
+        errors = [one for one in report.diagnostics if one.severity is Severity.ERROR]
+        sys.exit(render(errors, "text", color=False))
+    renamed = tuple(replace(one, name=NAMES.get(one.name, one.name)) for one in theirs.messages)
+    named = Schema(messages=renamed, enums=theirs.enums)
+    return named, compare_layouts(mine, named)
+
+
+def unexplained(found: LayoutComparison) -> Iterator[str]:
+    """What the list of known differences does not say, and what it says without need."""
+    for one in found.parting:
+        if not any(known.explains(one) for known in KNOWN):
+            yield f"not explained: {one}"
+    for known in KNOWN:
+        there = {one.version for one in found.parting if known.explains(one)}
+        if missing := set(VersionRange.parse(known.versions)) - there:
+            yield f"explained without need: {known.message} {in_words(missing)}, {known.path}"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(
+        prog="make crosscheck", description="Compare franz-go's definitions with the union."
+    )
+    parser.add_argument("--commit", default=COMMIT)
+    parser.add_argument("--definitions", type=Path, help="a folder that has them already")
+    options = parser.parse_args(arguments)
+    folder = options.definitions or bring(ROOT / "build" / "franz-go", options.commit)
+    theirs, found = compare(folder, ROOT / "message_defs" / "kafka")
+    for known in KNOWN:
+        print(f"{known.message} {known.versions}, {known.path}: {known.reason}; right: {known.right}")
+    print(f"{len(theirs.messages)} messages of franz-go")
+    for what, is_rpc in (("requests and responses", True), ("records", False)):
+        equal = sum(message.is_rpc is is_rpc for message, _ in found.equal)
+        parting = sum(one.message.is_rpc is is_rpc for one in found.parting)
+        print(f"{what}: {equal} of {equal + parting} common versions are equal, {parting} differ as explained")
+    problems = list(unexplained(found))
+    for problem in problems:
+        print(problem, file=sys.stderr)
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
