@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import groupby
 
 MAX_VERSION = 0x7FFF
@@ -33,6 +34,7 @@ class VersionRange:
     high: int
 
     @staticmethod
+    @lru_cache(maxsize=1024)
     def parse(text: str) -> VersionRange:
         """Read one of the four notations; any other text is a ``ValueError`` with the reason."""
         text = text.strip()

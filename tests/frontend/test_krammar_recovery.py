@@ -85,7 +85,6 @@ HEAD = "ClockRequest => key 900, max version 2, flexible v1+\n"
         "of nothing": f"A => not top level, of ClockReqest\n  B: int8\n\n{HEAD}  C: int8\n",
         "open enum": "Kind int8 (\n  1: ONE\n",
         "value without number": "Kind int8 (\n  ONE\n)\n",
-        "unknown enum": f"{HEAD}  A: enum-Kind\n",
         "default of another type": f"{HEAD}  A: int8(200)\n",
         "varint": f"{HEAD}  A: varint[string]\n",
         "length in a field": f"{HEAD}  A: length-field-minus => B - 4\n",
@@ -105,6 +104,10 @@ def test_spaces_that_franz_go_refuses_are_warnings(line: str) -> None:
     found = findings(f"{HEAD}  {line}\n")
     assert found.count("warning[K021]") == 1
     assert "error[" not in found
+
+
+def test_an_enum_that_does_not_exist(snapshot: Any) -> None:
+    assert findings(f"{HEAD}  A: enum-Kind\n") == snapshot
 
 
 def test_neither_notation(snapshot: Any) -> None:

@@ -10,7 +10,7 @@ import enum
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from kwirec.diagnostics import codes
 from kwirec.diagnostics.diagnostic import Report
@@ -30,27 +30,38 @@ class Kind(enum.Enum):
     END = "end of file"
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(NamedTuple):
+    """A named tuple, and its span made on demand: a file has thousands, most of them commas and brackets."""
+
     kind: Kind
     text: str
     value: str | int | float | None
-    span: Span
+    source: Source
+    start: int
+
+    @property
+    def span(self) -> Span:
+        length = 0 if self.kind is Kind.END else len(self.text)
+        return Span(self.source, self.start, self.start + length)
 
 
 _TOKEN = re.compile(
     r"""
-      (?P<skip>[ \t\r\n]+ | //[^\n]* | /\*.*?\*/)
-    | (?P<open_comment>/\*)
-    | (?P<punctuation>[{}\[\]:,])
+    [ \t\r\n]*+ (?:
+      (?P<punctuation>[{}\[\]:,])
     | (?P<string>"(?:[^"\\\n]|\\[^\n])*")
     | (?P<open_string>"(?:[^"\\\r\n]|\\[^\r\n])*\\?)
     | (?P<number>-?(?:0[xX][0-9a-fA-F]{1,99}|(?:0|[1-9][0-9]{0,99})(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,9})?)(?![\w.]))
+    | (?P<comment>//[^\n]* | /\*.*?\*/)
+    | (?P<open_comment>/\*)
     | (?P<word>[^\s{}\[\]:,"/]+ | .)
+    | (?P<end>\Z)
+    )
     """,
     re.VERBOSE | re.DOTALL,
 )
 
+_SKIPPED = re.compile(r"(?:[ \t\r\n]+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
 _ESCAPE = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\.", re.DOTALL)
 
 
@@ -60,34 +71,37 @@ def tokenize(source: Source, report: Report) -> Iterator[Token]:
     swallowed = ""
     for match in _TOKEN.finditer(text):
         kind = match.lastgroup
-        if kind == "skip":
-            continue
-        span = Span(source, match.start(), match.end())
-        written = match.group()
+        assert kind is not None
+        written, start = match[kind], match.start(kind)
         if kind == "punctuation":
-            yield Token(Kind.PUNCTUATION, written, written, span)
+            yield Token(Kind.PUNCTUATION, written, written, source, start)
         elif kind == "string":
-            yield Token(Kind.STRING, written, _unescape(written, span, report), span)
+            value = _unescape(written, Span(source, start, match.end()), report) if "\\" in written else written[1:-1]
+            yield Token(Kind.STRING, written, value, source, start)
         elif kind == "number":
-            yield Token(Kind.NUMBER, written, _number(written), span)
+            yield Token(Kind.NUMBER, written, _number(written), source, start)
+        elif kind == "comment" or kind == "end":
+            continue
         elif kind == "open_comment":
+            span = Span(source, start, match.end())
             report.add(codes.UNTERMINATED, "block comment is never closed", span, label="opened here")
             swallowed = written
             break
         elif kind == "open_string":
-            report.add(codes.UNTERMINATED, "string is never closed", span, label="no closing quote on this line")
-            yield Token(Kind.STRING, written, written[1:], span)
+            token = Token(Kind.STRING, written, written[1:], source, start)
+            report.add(
+                codes.UNTERMINATED, "string is never closed", token.span, label="no closing quote on this line"
+            )
+            yield token
         else:
-            yield Token(Kind.WORD, written, None, span)
-    yield Token(Kind.END, swallowed, None, Span(source, len(text), len(text)))
+            yield Token(Kind.WORD, written, None, source, start)
+    yield Token(Kind.END, swallowed, None, source, len(text))
 
 
 def leading_comment(text: str) -> str:
     """The comment lines before the first token, as written."""
-    position = 0
-    while (match := _TOKEN.match(text, position)) and match.lastgroup == "skip":
-        position = match.end()
-    return text[:position].strip()
+    match = _SKIPPED.match(text)
+    return match[0].strip() if match is not None else ""
 
 
 def _number(written: str) -> int | float:
@@ -97,10 +111,6 @@ def _number(written: str) -> int | float:
 
 
 def _unescape(written: str, span: Span, report: Report) -> str:
-    body = written[1:-1]
-    if "\\" not in body:
-        return body
-
     def character(match: re.Match[str]) -> str:
         at = span.within(1 + match.start(), 1 + match.end())
         try:
@@ -113,4 +123,4 @@ def _unescape(written: str, span: Span, report: Report) -> str:
             return "\N{REPLACEMENT CHARACTER}"
         return text
 
-    return _ESCAPE.sub(character, body)
+    return _ESCAPE.sub(character, written[1:-1])

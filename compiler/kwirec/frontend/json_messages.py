@@ -171,7 +171,7 @@ class _Reader:
             listed = ", ".join(f"`{name}`" for name in missing)
             where = value.span.within(0, 1)
             self._report.add(codes.MISSING_ATTRIBUTE, f"the {what} has no {listed}", where, label="starts here")
-        complete = all(parts.get(part.name) is not None for part in fields(node) if part.default is MISSING)
+        complete = all(parts.get(name) is not None for name in _NEEDED[node])
         return node(**parts) if complete else None
 
     def nodes(self, value: JsonValue, name: str, node: type[N]) -> tuple[N, ...]:
@@ -316,6 +316,9 @@ _BY_TYPE: Mapping[object, Callable[[_Reader, JsonValue, str], object]] = {
     tuple[EnumValueDecl, ...]: partial(_Reader.nodes, node=EnumValueDecl),
     tuple[HeaderVersionsDecl, ...]: _Reader.header_versions,
 }
+
+_NEEDED = {node: [part.name for part in fields(node) if part.default is MISSING] for node in ATTRIBUTES}
+"""What a node cannot be made without."""
 
 _READERS = {
     node: {name: _BY_TYPE[_required(get_type_hints(node)[attribute])] for name, attribute in names.items()}

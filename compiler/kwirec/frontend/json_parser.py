@@ -7,6 +7,7 @@ comma or bracket, so that all mistakes of a file are found in one run.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from kwirec.diagnostics import codes
 from kwirec.diagnostics.diagnostic import Report, Severity, did_you_mean
@@ -14,8 +15,7 @@ from kwirec.diagnostics.source import Source, Span
 from kwirec.frontend.json_lexer import Kind, Token, tokenize
 
 
-@dataclass(frozen=True)
-class JsonScalar:
+class JsonScalar(NamedTuple):
     value: str | int | float | bool | None
     span: Span
 
@@ -33,8 +33,7 @@ class JsonArray:
     span: Span
 
 
-@dataclass(frozen=True)
-class JsonMember:
+class JsonMember(NamedTuple):
     key: str
     key_span: Span
     value: JsonValue
@@ -109,7 +108,7 @@ class _Parser:
         return token
 
     def _at(self, punctuation: str) -> bool:
-        return self.token.kind is Kind.PUNCTUATION and self.token.text == punctuation
+        return self.token.text == punctuation  # the text of a string has its quotes
 
     def root(self) -> JsonValue:
         """A value, or at least one token."""
@@ -122,18 +121,18 @@ class _Parser:
     def value(self) -> JsonValue:
         """value: object | array | STRING | NUMBER | "true" | "false" | "null" """
         token = self.token
+        if token.kind in (Kind.STRING, Kind.NUMBER):
+            self._advance()
+            return JsonScalar(token.value, token.span)
         if self._at("{") or self._at("["):
             if self._depth == MAX_DEPTH:
                 self._report.add(codes.UNEXPECTED_TOKEN, f"values nest deeper than {MAX_DEPTH} levels", token.span)
-                self.token = self._blamed = Token(Kind.END, "", None, token.span)
+                self.token = self._blamed = Token(Kind.END, "", None, token.source, token.start)
                 return JsonWrong(token.span)
             self._depth += 1
             nested = self.object() if self._at("{") else self.array()
             self._depth -= 1
             return nested
-        if token.kind in (Kind.STRING, Kind.NUMBER):
-            self._advance()
-            return JsonScalar(token.value, token.span)
         if token.kind is Kind.WORD:
             self._advance()
             if token.text in _WORDS:
