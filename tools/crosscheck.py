@@ -72,6 +72,10 @@ KNOWN = (
     ),
     Known("UpdateMetadataRequest", "8", "Type", "franz-go lacks the tag"),
     Known("ShareFetchResponse", "1-2", "Responses.Partitions.Records", "to franz-go, records can be null"),
+    Known("ConnectMemberAssignment", "0", "Assignment.Tasks", "Kafka's ConnectProtocol has int32 for tasks"),
+    Known(
+        "ConnectMemberAssignment", "1", "Assignment", "Kafka's ConnectProtocol has int32 for tasks, and null arrays"
+    ),
     Known(
         "LeaderChangeMessage",
         "0-1",

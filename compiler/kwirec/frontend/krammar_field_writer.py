@@ -138,7 +138,9 @@ class _FieldWriter:
             if written.array_depth or self._losses.keeps("names of single structs", written.name_span):
                 return f"=>{written.name}"
             return "=>"
-        if decl.enum is not None:
+        if decl.enum is not None and (
+            decl.tag is None or self._losses.keeps("enums of tagged fields", decl.enum.span)
+        ):
             return ENUM + decl.enum.value
         if written.name == "records" and not self._losses.keeps("records", written.name_span):
             return "bytes"

@@ -17,7 +17,14 @@ from kwirec.diagnostics.source import Source, Span
 from kwirec.frontend.krammar_docs import read_doc
 from kwirec.frontend.krammar_fields import ANY_RANGE, WORD, Scope, bad_range, comment_texts, field_decls, word
 from kwirec.frontend.krammar_lexer import Line
-from kwirec.frontend.krammar_parser import Block, WrittenEnum, WrittenField, WrittenStruct, parse_blocks
+from kwirec.frontend.krammar_parser import (
+    FRANZ_GO_VALUE,
+    Block,
+    WrittenEnum,
+    WrittenField,
+    WrittenStruct,
+    parse_blocks,
+)
 from kwirec.frontend.krammar_types import RANGE, Context, read_range
 from kwirec.frontend.syntax import (
     Document,
@@ -332,6 +339,9 @@ class _Reader:
 
     def enum(self, written: WrittenEnum) -> EnumDecl:
         """enum: NAME " " TYPE " (" value* ")" """
+        for value in written.values:
+            if value.value.value < 0 or not FRANZ_GO_VALUE.fullmatch(value.name.value):
+                self._context.extension(value.span, "negative values, and digits in their names")
         values = [
             EnumValueDecl(
                 span=value.span,

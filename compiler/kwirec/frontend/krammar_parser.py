@@ -28,6 +28,8 @@ SPECIAL = ("ThrottleMillis", "TimeoutMillis")
 NAME = "[A-Za-z_][A-Za-z0-9_]*"
 _STRUCT = re.compile(rf"(?P<name>{NAME})(?P<space> *)=>(?P<modifiers>.*)")
 _ENUM = re.compile(rf"(?P<name>{NAME})(?P<space> +)(?P<type>[a-z][a-z0-9]*)(?P<style> +camelcase)?(?P<end> *)\(")
+FRANZ_GO_VALUE = re.compile("[A-Z_a-z]+")
+"""What franz-go takes as the name of a value, whose number must not be negative."""
 _VALUE = re.compile(r"(?P<value>-?(?:0x[0-9a-fA-F]{1,99}|[0-9]{1,99})): *(?P<name>[A-Za-z_][A-Za-z0-9_]*)")
 _FIELD = re.compile(rf"(?P<name>{NAME})(?P<colon>[ :]+)")
 _SPECIAL = re.compile(rf"(?P<name>{'|'.join(SPECIAL)})(?:\((?P<value>[0-9]{{1,9}})\))?(?= *(?://|$))")

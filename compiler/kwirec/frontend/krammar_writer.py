@@ -17,7 +17,7 @@ from kwirec.frontend.krammar_field_writer import Losses, comment_lines, field_li
 from kwirec.frontend.krammar_fields import Scope
 from kwirec.frontend.krammar_lexer import COMMENT, INDENT
 from kwirec.frontend.krammar_messages import KINDS, ROUTES, flexible_versions, open_versions
-from kwirec.frontend.krammar_parser import NAME
+from kwirec.frontend.krammar_parser import FRANZ_GO_VALUE, NAME
 from kwirec.frontend.syntax import EnumDecl, FieldDecl, MessageDecl, Spanned, StructDecl, walk_field_decls
 from kwirec.versions import NONE, VersionRange
 
@@ -148,8 +148,13 @@ class _Writer:
         """enum: COMMENT* NAME " " TYPE [" camelcase"] " (" NL (COMMENT* value)* ")" """
         style = " camelcase" if any(re.search("[a-z]", one.name.value) for one in enum.values) else ""
         lines = [*_banner(enum.comment), *_doc(enum.about), f"{enum.name.value} {enum.value_type.value}{style} ("]
+        losses = Losses(self._franz_go)
         for one in enum.values:
+            plain = one.value.value >= 0 and FRANZ_GO_VALUE.fullmatch(one.name.value)
+            if not plain and not losses.keeps(f"{one.value.value}: {one.name.value}", one.span):
+                continue
             lines += [*_doc(one.about, INDENT), f"{INDENT}{one.value.value}: {one.name.value}"]
+        self._report_losses(losses, enum.name.value)
         return [*lines, ")"]
 
 
