@@ -15,7 +15,7 @@ from kwire.uuids import Uuid
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import NoReturn
+    from typing import Any, NoReturn
 
 MAX_STRING = 0x7FFF
 """The longest string Kafka accepts, in bytes, compact or not [KAFKA-WIRE 14]."""
@@ -27,6 +27,11 @@ MAX_TAG = 0x7FFFFFFE
 def give_up() -> NoReturn:
     """Give up the fast path."""
     raise ValueError("not readable")
+
+
+def checked(value: Any) -> Any:
+    """``value``: mypyc checks the type of what is assigned from here, but of no value that a setter was given."""
+    return value
 
 
 def read_uvarint(data: bytes, pos: i64) -> tuple[i64, i64]:

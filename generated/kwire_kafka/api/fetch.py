@@ -12,6 +12,7 @@ from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
 from kwire.wire import (
+    checked,
     give_up,
     read_i32s,
     read_length,
@@ -443,7 +444,7 @@ class FetchRequest(Message):
 
     @replica_state.setter
     def replica_state(self, value: ReplicaState) -> None:
-        self._replica_state = value
+        self._replica_state = checked(value)
 
     @classmethod
     def header_version(cls, version: int) -> int:
@@ -831,7 +832,7 @@ class PartitionData(Struct):
 
     @diverging_epoch.setter
     def diverging_epoch(self, value: EpochEndOffset) -> None:
-        self._diverging_epoch = value
+        self._diverging_epoch = checked(value)
 
     @property
     def current_leader(self) -> LeaderIdAndEpoch:
@@ -842,7 +843,7 @@ class PartitionData(Struct):
 
     @current_leader.setter
     def current_leader(self, value: LeaderIdAndEpoch) -> None:
-        self._current_leader = value
+        self._current_leader = checked(value)
 
     @property
     def snapshot_id(self) -> SnapshotId:
@@ -855,7 +856,7 @@ class PartitionData(Struct):
 
     @snapshot_id.setter
     def snapshot_id(self, value: SnapshotId) -> None:
-        self._snapshot_id = value
+        self._snapshot_id = checked(value)
 
 
 def new_PartitionData(

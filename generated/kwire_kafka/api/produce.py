@@ -12,6 +12,7 @@ from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
 from kwire.wire import (
+    checked,
     give_up,
     read_length,
     read_string_length,
@@ -347,7 +348,7 @@ class PartitionProduceResponse(Struct):
 
     @current_leader.setter
     def current_leader(self, value: LeaderIdAndEpoch) -> None:
-        self._current_leader = value
+        self._current_leader = checked(value)
 
 
 def new_PartitionProduceResponse(

@@ -22,6 +22,7 @@ from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
 from kwire.wire import (
+    checked,
     give_up,
     read_i64s,
     read_length,
@@ -852,7 +853,7 @@ class ClockResponse(Message):
 
     @master.setter
     def master(self, value: Master) -> None:
-        self._master = value
+        self._master = checked(value)
 
     @classmethod
     def header_version(cls, version: int) -> int:
