@@ -1,9 +1,10 @@
 """Rehearses the next update: ``make rehearsal`` gives up the newest release in a clone, and takes it in again.
 
-The clone of ``HEAD`` is in ``build/rehearsal``. There :func:`remove` leaves what was checked in before that release,
-``make update`` takes the release in, and :func:`describe` does what is left to a person: descriptions, reasons and
-folders, as they are checked in. Then every file has to be that of ``HEAD``. Takes Maven and a JDK. Exit codes: 0; 1
-if a file differs, which is shown; 2 if a command failed or changes are not committed.
+The clone of ``HEAD`` is in ``build/rehearsal``, and stays there if a file differs. In it :func:`remove` leaves what
+was checked in before that release, ``make update`` takes the release in, and :func:`describe` does what is left to a
+person: descriptions, reasons and folders, as they are checked in. Then every file has to be that of ``HEAD``. Takes
+Maven and a JDK. Exit codes: 0; 1 if a file differs, which is shown; 2 if a command failed or changes are not
+committed.
 """
 
 from __future__ import annotations
@@ -64,6 +65,7 @@ def main() -> int:
         print(_output(CLONE, "git", "diff", "--cached", "--stat", "HEAD~1"))
         print(f"{release} was given up and taken in again, and not every file is as it was: see {DIFFERENCES}")
         return 1
+    shutil.rmtree(CLONE)  # with its environment it is large
     print(f"{release} was given up and taken in again: every file is as it was")
     return 0
 
