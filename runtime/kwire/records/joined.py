@@ -9,8 +9,23 @@ from __future__ import annotations
 from kwire.records.loops import Record, varint, write_headers
 from kwire.wire import give_up
 
+SHORT = 1 << 13
+"""Numbers below this take up to two bytes, and those below ``LONG`` three."""
+LONG = 1 << 20
+
 VARINTS: list[bytes] = []
-"""Numbers of up to two bytes, encoded: common lengths and deltas. Filled by the first batch."""
+"""The numbers below ``SHORT``, encoded: common lengths and deltas. Filled by the first batch, like the next two."""
+STARTS: list[bytes] = []
+"""The first two bytes of a number of three, by its lower 13 bits."""
+ENDS: list[bytes] = []
+"""The third byte, by the rest."""
+
+
+def fill_tables() -> None:
+    VARINTS.extend(bytes((number << 1,)) for number in range(64))
+    VARINTS.extend(bytes((number << 1 & 127 | 128, number >> 6)) for number in range(64, SHORT))
+    STARTS.extend(bytes((number << 1 & 127 | 128, number >> 6 | 128)) for number in range(SHORT))
+    ENDS.extend(bytes((number,)) for number in range(LONG // SHORT))
 
 
 def write_records(records: list[Record], base_offset: int, base_timestamp: int) -> tuple[bytes, int, int]:
@@ -19,9 +34,9 @@ def write_records(records: list[Record], base_offset: int, base_timestamp: int) 
     Without records the latter are ``base_offset`` - 1 and -1.
     """
     if not VARINTS:
-        VARINTS.extend(map(varint, range(8192)))
-    varints = VARINTS
-    known = len(varints)
+        fill_tables()
+    varints, starts, ends = VARINTS, STARTS, ENDS
+    known, far = SHORT, LONG
     parts: list[bytes] = []
     offset = base_offset - 1
     newest = -1
@@ -30,7 +45,10 @@ def write_records(records: list[Record], base_offset: int, base_timestamp: int) 
         if timestamp > newest:
             newest = timestamp
         delta = timestamp - base_timestamp
-        time = varints[delta] if 0 <= delta < known else varint(delta)
+        if 0 <= delta < known:
+            time = varints[delta]
+        else:
+            time = starts[delta & 8191] + ends[delta >> 13] if 0 < delta < far else varint(delta)
 
         given = record.offset
         if given == -1:
@@ -42,7 +60,10 @@ def write_records(records: list[Record], base_offset: int, base_timestamp: int) 
         delta = offset - base_offset
         if delta > 0x7FFFFFFF:
             give_up()
-        place = varints[delta] if delta < known else varint(delta)
+        if delta < known:
+            place = varints[delta]
+        else:
+            place = starts[delta & 8191] + ends[delta >> 13] if delta < far else varint(delta)
 
         key, value, headers = record.key, record.value, record.headers
         key_size = value_size = b"\x01"

@@ -116,6 +116,13 @@ def test_both_writers_write_the_same(records: list[Record], base_offset: int, ba
     assert written[0] == written[1]
 
 
+def test_numbers_of_every_length_are_written_alike() -> None:
+    edges = [1 << shift for shift in (6, 13, 14, 20, 21, 27, 31)]
+    offsets = sorted({edge + step for edge in edges for step in (-1, 0, 1) if edge + step < 1 << 31})
+    records = [Record(None, b"", (), 7 * offset, offset) for offset in offsets]
+    assert loops.write_records(records, 0, 0) == joined.write_records(records, 0, 0)
+
+
 def copies(batch: Batch) -> list[Record]:
     return [view.record() for view in batch.views()]
 
