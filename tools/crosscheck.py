@@ -127,7 +127,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--commit", default=COMMIT)
     parser.add_argument("--definitions", type=Path, help="a folder that has them already")
     options = parser.parse_args(arguments)
-    folder = options.definitions or bring(ROOT / "build" / "franz-go", options.commit)
+    try:
+        folder = options.definitions or bring(ROOT / "build" / "franz-go", options.commit)
+    except subprocess.CalledProcessError as failure:
+        print(f"{REPOSITORY} cannot be read: {failure}", file=sys.stderr)
+        return 2
     theirs, found = compare(folder, ROOT / "message_defs" / "kafka")
     for known in KNOWN:
         print(f"{known.message} {known.versions}, {known.path}: {known.reason}; right: {known.right}")

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
+from kwirec.diagnostics import codes
 from kwirec.diagnostics.diagnostic import Report
 from kwirec.diagnostics.reading import read_sources
 from kwirec.files import locked, read_regular, replace_files
@@ -62,6 +63,10 @@ def convert(
         for (folder, _), document in zip(placed, linked, strict=True)
         for definition in document.definitions
     ]
+    if to == "json":
+        for _, document in placed:
+            for span in document.loose_comments:
+                report.add(codes.NOT_IN_NOTATION, "JSON has no place for a comment that describes nothing", span)
     texts = json_files(definitions) if to == "json" else krammar_files(definitions, report, dialect=dialect)
     changed = tuple(path for path, text in texts.items() if not _holds(out / path, text))
     if changed and not check:

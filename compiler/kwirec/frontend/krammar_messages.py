@@ -7,7 +7,7 @@ A request names its api key and its highest version; the ``XResponse =>`` after 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -125,7 +125,19 @@ class _Reader:
             enums=enums,
             structs=tuple(self._structs),
             notation="krammar",
+            loose_comments=tuple(self._loose_comments(heads)),
         )
+
+    def _loose_comments(self, heads: Sequence[_Head]) -> Iterator[Span]:
+        """The comments before structs that an empty line follows, and those of version fields, which are left out."""
+        for head in heads:
+            if "not_top_level" not in head:
+                continue
+            lines = [line for line in head.written.banner if line.text]
+            if "version_field" in head:
+                lines = head.written.fields[0].comment if head.written.fields else []
+            if lines:
+                yield lines[0].span(self._source).to(lines[-1].span(self._source))
 
     def head(self, written: WrittenStruct) -> _Head:
         """modifiers: modifier (", " modifier)*"""

@@ -169,6 +169,8 @@ class Document:
     enums: tuple[EnumDecl, ...] = ()
     structs: tuple[NamedStruct, ...] = ()
     notation: str = "json"
+    loose_comments: tuple[Span, ...] = field(default=(), compare=False, repr=False)
+    """Comments of the indentation notation that describe nothing, and so have no place in JSON."""
 
     @property
     def definitions(self) -> tuple[MessageDecl | EnumDecl, ...]:
