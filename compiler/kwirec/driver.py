@@ -140,6 +140,7 @@ def guide(
     """
     from kwirec.guide.chapters import read_chapters
     from kwirec.guide.examples import read_examples
+    from kwirec.guide.kips import read_kips
     from kwirec.guide.site import Inputs, emit_site
 
     layouts = lower(loaded.schema)
@@ -149,6 +150,7 @@ def guide(
         history=history_of(paths),
         errors=loaded.errors,
         recorded=read_examples(paths),
+        kips=read_kips(paths),
         chapters=read_chapters(paths),
         title=title,
         package=package,

@@ -40,6 +40,7 @@ from kwirec.emitters.modules import group_modules
 from kwirec.emitters.package import emit_package
 from kwirec.guide.chapters import read_chapters
 from kwirec.guide.examples import read_examples
+from kwirec.guide.kips import read_kips
 from kwirec.guide.site import Inputs, emit_site
 from kwirec.guide.spans import BadExampleError
 from kwirec.json_text import json_line
@@ -220,6 +221,7 @@ def site(loaded: Loaded, folder: Path, package: str) -> list[Artifact]:
         history=history_of([folder]),
         errors=loaded.errors,
         recorded=read_examples([folder]),
+        kips=read_kips([folder]),
         chapters=read_chapters([folder]),
         title="Clocks",
         package=package,

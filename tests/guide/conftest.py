@@ -12,6 +12,7 @@ from kwirec.driver import Loaded, load
 from kwirec.emitters.compat import history_of
 from kwirec.guide.chapters import read_chapters
 from kwirec.guide.examples import read_examples
+from kwirec.guide.kips import read_kips
 from kwirec.guide.site import Inputs, emit_site
 from kwirec.lowering import lower
 
@@ -35,6 +36,7 @@ def inputs(folder: Path, package: str = "") -> Inputs:
         history=history_of([folder]),
         errors=found.errors,
         recorded=read_examples([folder]),
+        kips=read_kips([folder]),
         chapters=read_chapters([folder]),
         title="Kafka protocol",
         package=package,

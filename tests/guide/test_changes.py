@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
 from kwirec.guide.changes import VersionChange, changes
+from kwirec.guide.kips import read_kips
 from kwirec.guide.releases import Releases, line_of
 from kwirec.guide.rows import rows
 from kwirec.guide.site import Inputs
+from tools.kips import kips
 
 
 def of(union: Inputs, name: str) -> dict[int, VersionChange]:
@@ -51,3 +58,33 @@ def test_the_status_of_a_version_in_a_release(union: Inputs) -> None:
     assert releases.status(1, 3, "4.0.0") == "none"
     assert releases.status(1, 4, "4.0.0") == "accepted"
     assert releases.status(0, 2, "4.0.0") == "refused"
+
+
+@pytest.mark.slow
+def test_versions_name_their_proposals(site: Mapping[str, str], union: Inputs) -> None:
+    assert union.kips["FetchRequest"][9] == (320,)
+    messages = {message.name: message for message in union.schema.messages}
+    assert all(v in messages[name].valid for name, versions in union.kips.items() for v in versions)
+    page = site["api/fetch.html"]
+    _, _, rest = page.partition('<a href="#request-v9-vs-8">')
+    assert '<span class="chip">KIP-320</span>' in rest.partition("<dt>")[0]
+
+
+@pytest.mark.parametrize("text", ["[]", '{"M": {"x": [1]}}', '{"M": {"1": ["<b>"]}}', '{"M": {"1": [true]}}', "{"])
+def test_proposals_are_numbers(tmp_path: Path, text: str) -> None:
+    (tmp_path / "kips.json").write_text(text)
+    with pytest.raises(ValueError, match=r"kips\.json: "):
+        read_kips([tmp_path])
+
+
+def test_proposals_are_taken_from_comments_about_versions() -> None:
+    text = """
+    // Version 1 is new.
+    //
+    // Versions 2-3 add A, see KIP-10
+    // and KIP-11.
+    // Version 4 adds B (KIP-12).
+    "validVersions": "0-4",
+    // KIP-13
+    """
+    assert sorted(kips(text)) == [(2, 10), (2, 11), (3, 10), (3, 11), (4, 12)]

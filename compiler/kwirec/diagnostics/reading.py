@@ -31,7 +31,9 @@ MAX_MEMBERS, MAX_UNPACKED = 1 << 16, 1 << 24
 """How many files an archive may contain, and how many bytes all JSON files in it: a Kafka release has less than a
 mebibyte of definitions, and a small archive may unpack to gigabytes."""
 
-NOT_DEFINITIONS = frozenset({"releases.json", "layouts.json", "exceptions.json", "errors.json", "examples.jsonl"})
+NOT_DEFINITIONS = frozenset(
+    {"releases.json", "layouts.json", "exceptions.json", "errors.json", "examples.jsonl", "kips.json"}
+)
 """Files in folders of definitions that are not definitions."""
 
 

@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
-from markupsafe import Markup
-
 from kwirec.emitters.compat_matrix import message_matrix
 from kwirec.emitters.compat_pages import negotiation_table
 from kwirec.emitters.environment import Artifact
@@ -17,6 +15,7 @@ from kwirec.frontend import ErrorDecl
 from kwirec.guide.assets import assets
 from kwirec.guide.chapters import Chapter
 from kwirec.guide.examples import Examples, Recorded
+from kwirec.guide.kips import Kips
 from kwirec.guide.messages import MessageView, message_view
 from kwirec.guide.page import render
 from kwirec.guide.release_pages import release_pages
@@ -51,6 +50,7 @@ class Inputs:
     errors: Sequence[ErrorDecl]
     recorded: Sequence[Recorded]
     chapters: Sequence[Chapter]
+    kips: Kips
     title: str
     package: str
 
@@ -110,6 +110,7 @@ class MessagePage(Page):
 
     group: ModuleGroup
     messages: Sequence[MessageView]
+    kips: Kips
     negotiation: Sequence[Sequence[str]] = ()
     package: str = ""
 
@@ -138,9 +139,9 @@ class MessagePage(Page):
         path = self.messages[0].message.decl.span.source.name.replace("\\", "/")
         return PurePosixPath(path).parent.name.replace("_", " ")
 
-    def reasons(self, message: MessageView, version: int) -> Iterator[Markup]:
-        """Why a version was made, where the definition says so."""
-        return iter(())
+    def proposals(self, message: MessageView, version: int) -> Sequence[int]:
+        """The numbers of the KIPs that a version is of."""
+        return self.kips.get(message.name, {}).get(version, ())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -200,6 +201,7 @@ def _message_pages(inputs: Inputs, releases: Releases) -> Iterator[MessagePage]:
             messages=views,
             negotiation=table if len(table) > 1 else (),
             package=inputs.package,
+            kips=inputs.kips,
         )
 
 

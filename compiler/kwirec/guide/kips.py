@@ -1,0 +1,37 @@
+"""The improvement proposals (KIPs) behind versions: ``kips.json`` in a folder of definitions.
+
+::
+
+    {"FetchRequest": {"9": [320], "13": [516]}}
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from kwirec.files import read_regular
+
+KIPS = "kips.json"
+
+Kips = Mapping[str, Mapping[int, tuple[int, ...]]]
+"""Message → version → the numbers of its proposals."""
+
+
+def read_kips(paths: Iterable[Path]) -> Kips:
+    """The proposals of all folders. Raises ``ValueError``, which names the file."""
+    found: dict[str, Mapping[int, tuple[int, ...]]] = {}
+    for file in (path / KIPS for path in paths if (path / KIPS).is_file()):
+        try:
+            for message, versions in json.loads(read_regular(file)).items():
+                found[message] = {int(version): tuple(map(_number, kips)) for version, kips in versions.items()}
+        except (AttributeError, TypeError, ValueError, RecursionError) as problem:
+            raise ValueError(f"{file.as_posix()}: {problem}") from problem
+    return found
+
+
+def _number(kip: object) -> int:
+    if type(kip) is not int or kip < 1:
+        raise ValueError(f"{kip!r} is not the number of a KIP")
+    return kip
