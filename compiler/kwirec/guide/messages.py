@@ -7,10 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
-from pathlib import PurePosixPath
 
+from kwirec.diagnostics.diagnostic import Report
 from kwirec.emitters.compat_matrix import MessageMatrix
 from kwirec.emitters.release_facts import version_facts
+from kwirec.frontend.json_writer import json_definition
+from kwirec.frontend.krammar_writer import krammar_text
 from kwirec.guide.changes import VersionChange, changes
 from kwirec.guide.examples import Example, Examples
 from kwirec.guide.fields import FieldRow, field_rows
@@ -130,14 +132,10 @@ class MessageView:
         ]
 
     @property
-    def source(self) -> str:
-        """The text of the definition."""
-        return self.message.decl.span.source.text[self.message.decl.span.start : self.message.decl.span.end]
-
-    @property
-    def file(self) -> str:
-        """The name of the file of the definition."""
-        return PurePosixPath(self.message.decl.span.source.name.replace("\\", "/")).name
+    def definitions(self) -> Iterator[tuple[str, str]]:
+        """The definition in both notations: the name of a file, and its text."""
+        yield f"{self.name}.json", json_definition(self.message.decl)
+        yield f"{self.name}.krm", krammar_text([self.message.decl], Report())
 
     def python(self, package: str, module: str) -> str:
         """How to make and read the message in Python, with the generated package."""
