@@ -48,7 +48,7 @@ def _rebuilt_on_first_call(namespace: dict[str, Any], name: str, function: Funct
     def first_call(*values: object) -> object:
         cls = namespace[name.removeprefix("new_")]
         defaults = cls()
-        scope: dict[str, Any] = {"_cls": cls, "_allocate": object.__new__}
+        scope: dict[str, Any] = {"_cls": cls, "_allocate": cls.__new__}
         lines = [f"def {name}({', '.join(parameters)}):", "    self = _allocate(_cls)"]
         for slot in cls.SLOTS:
             value = slot
