@@ -20,6 +20,7 @@ from kwirec.versions import RELEASE
 
 if TYPE_CHECKING:
     from kwirec.diff.config import DiffConfig
+    from kwirec.diff.sides import Side
     from kwirec.frontend.notation import Dialect, Notation
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -357,6 +358,7 @@ def _diff_settings(path: Path | None) -> DiffConfig:
     type=click.Choice(["wire", "json", "source", "policy"]),
     help="Kind of changes to look for; default: wire.",
 )
+@click.option("--layouts", is_flag=True, help="Compare bytes alone: which versions have others, and where they part.")
 @_notation
 @_format("text", "markdown", "json", "github", "junit")
 @_config("settings", "tool.kwirec.diff", _diff_settings)
@@ -371,6 +373,7 @@ def diff(
     old: str,
     new: str,
     level: str | None,
+    layouts: bool,
     form: str,
     settings: DiffConfig,
     union: Path,
@@ -381,11 +384,16 @@ def diff(
     Each side is a file, folder, jar or zip; `ARCHIVE!FILE`; a git revision, `git:main` (with the path of the other
     side) or `git:v1.2:PATH`; or a release in the union, `release:3.9.1`. Each level includes the previous ones: wire
     (bytes of a numbered version), json (names in request logs), source (generated Python), policy (evolution rules).
+
+    With `--layouts`, the sides may be any two sources of the same protocol: requests and responses are paired by api
+    key, others by name, and only their bytes are compared. The exit code is 1 if any version differs.
     """
     from kwirec.diff import Level, compare, judge
     from kwirec.diff.report import diff_summary, render_diff
     from kwirec.diff.sides import SideError, read_sides
 
+    if layouts and (level or form in ("github", "junit")):
+        raise click.UsageError("--layouts has no --level, and only the formats text, markdown and json")
     report = Report()
     try:
         before, after = read_sides(old, new, union, report, notation)
@@ -394,17 +402,30 @@ def diff(
     if report.has_errors():
         _show(report, "text")
         sys.exit(USAGE)
-    at = Level[level.upper()] if level else settings.level
-    judgement = judge(compare(before.schema, after.schema), at, old=before.schema, waivers=settings.waivers)
-    click.echo(render_diff(judgement, before, after, form, color=form == "text" and sys.stdout.isatty()), nl=False)
-    _show_unused(judgement.unused)
     if incomparable := sorted(before.incomparable | after.incomparable):
         _echo(
             f"not compared (release differs from the union, see exceptions.json): {', '.join(incomparable)}",
             err=True,
         )
+    if layouts:
+        sys.exit(_diff_layouts(before, after, form))
+    at = Level[level.upper()] if level else settings.level
+    judgement = judge(compare(before.schema, after.schema), at, old=before.schema, waivers=settings.waivers)
+    click.echo(render_diff(judgement, before, after, form, color=form == "text" and sys.stdout.isatty()), nl=False)
+    _show_unused(judgement.unused)
     _echo(diff_summary(judgement, at), err=True)
     sys.exit(FINDINGS if judgement.breaking else CLEAN)
+
+
+def _diff_layouts(old: Side, new: Side, form: str) -> int:
+    """Print how the layouts of two sides differ; the exit code."""
+    from kwirec.diff.layout_report import layouts_summary, render_layouts
+    from kwirec.diff.layouts import compare_layouts
+
+    found = compare_layouts(old.schema, new.schema)
+    _echo(render_layouts(found, old.name, new.name, form), nl=False)
+    _echo(layouts_summary(found, old.name, new.name), err=True)
+    return FINDINGS if found.parting else CLEAN
 
 
 @main.command("lint-rules")

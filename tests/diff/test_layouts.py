@@ -61,8 +61,39 @@ def test_one_side_is_flexible() -> None:
 def test_versions_and_messages_of_one_side() -> None:
     more = f"{HEAD.replace('max version 2', 'max version 3')}\nTold => data, max version 0\n  A: int8\n"
     found = compare_layouts(schema(HEAD), schema(more))
-    assert [(message.name, version) for message, version in found.right_only] == [("Told", 0), ("AskRequest", 3)]
+    assert [(message.name, version) for message, version in found.right_only] == [("AskRequest", 3), ("Told", 0)]
     assert found.left_only == ()
+
+
+def test_requests_are_paired_by_api_key_and_others_by_name() -> None:
+    left = HEAD + "  A: int8\n" + "\nTold => data, max version 0\n  A: int8\n"
+    right = HEAD.replace("Ask", "Query") + "  Z: int16\n" + "\nTold => data, max version 0\n  B: int8\n"
+    found = compare_layouts(schema(left), schema(right))
+    assert {(one.message.name, one.partner.name) for one in found.parting} == {("AskRequest", "QueryRequest")}
+    assert [message.name for message, _ in found.equal] == ["Told"]
+
+
+def test_an_api_key_counts_more_than_a_name() -> None:
+    other = "\nToldRequest => key 2, max version 0\n  A: int16\n"
+    swapped = other.replace("key 2", "key 1") + HEAD.replace("key 1", "key 2").replace("version 2", "version 0")
+    found = compare_layouts(schema(HEAD + other), schema(swapped))
+    assert {one.partner.name for one in found.parting if one.message.name == "AskRequest"} == {"ToldRequest"}
+
+
+def test_a_struct_is_the_same_as_its_fields() -> None:
+    found = compare_layouts(
+        schema("Told => data, max version 0\n  A: =>\n    B: int8\n    C: int8\n"),
+        schema("Told => data, max version 0\n  B: int8\n  C: int8\n"),
+    )
+    assert (len(found.equal), found.parting) == (1, ())
+
+
+def test_headers_are_bytes_too() -> None:
+    named = "ControlledShutdownRequest => key 7, max version 1\n"
+    found = compare_layouts(schema(named), schema(named.replace("Controlled", "Slow")))
+    assert [str(one) for one in found.parting] == [
+        "ControlledShutdownRequest v0: the message is with header 0 | with header 1"
+    ]
 
 
 def test_crosscheck_wants_each_difference_explained_and_each_explanation_used() -> None:

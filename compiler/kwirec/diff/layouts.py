@@ -1,17 +1,19 @@
 """Compares the bytes of two schemas: which versions of which messages differ, and where each parts.
 
-Takes definitions of any origin and notation. Names are not compared, only layouts [ARCHITECTURE: Three ideas].
+Takes definitions of any origin and notation. Names are not compared, only layouts [ARCHITECTURE: Three ideas] and
+versions of headers. Two layouts are the same bytes if their texts are equal: a struct is the same as its fields.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 
 from kwirec.diff.pairing import pair_messages
 from kwirec.ir import Message, Schema
 from kwirec.lowering import lower
+from kwirec.lowering.headers import header_versions
 from kwirec.lowering.layout import ArrayKind, Kind, MessageLayout, StructKind, TagLayout
 
 NOTHING = "nothing"
@@ -47,33 +49,62 @@ class LayoutComparison:
 
 def compare_layouts(left: Schema, right: Schema) -> LayoutComparison:
     """Compare all versions that both schemas have. The schemas must have passed validation."""
-    pairing = pair_messages(left, right)
     layouts, others = lower(left).by_message, lower(right).by_message
     equal: list[tuple[Message, int]] = []
     parting: list[Parting] = []
-    left_only = [(site.message, version) for site in pairing.removed for version in layouts[site.message.name]]
-    right_only = [(site.message, version) for site in pairing.added for version in others[site.message.name]]
-    for pair in pairing.persisted:
-        mine, theirs = pair.old.message, pair.new.message
-        ours, partners = layouts[mine.name], others[theirs.name]
-        left_only += [(mine, version) for version in ours.keys() - partners.keys()]
-        right_only += [(theirs, version) for version in partners.keys() - ours.keys()]
-        for version in sorted(ours.keys() & partners.keys()):
-            if ours[version] == partners[version]:
-                equal.append((mine, version))
-            else:
-                parting.append(Parting(mine, theirs, version, *first_difference(ours[version], partners[version])))
+    left_only: list[tuple[Message, int]] = []
+    right_only: list[tuple[Message, int]] = []
+    for mine, theirs in _pairs(left, right):
+        ours = layouts[mine.name] if mine else {}
+        partners = others[theirs.name] if theirs else {}
+        if mine:
+            left_only += [(mine, version) for version in sorted(ours.keys() - partners.keys())]
+        if theirs:
+            right_only += [(theirs, version) for version in sorted(partners.keys() - ours.keys())]
+        if mine and theirs:
+            headers, other_headers = header_versions(mine), header_versions(theirs)
+            for version in sorted(ours.keys() & partners.keys()):
+                place = first_difference(ours[version], partners[version])
+                place = place or _header_difference(headers.get(version), other_headers.get(version))
+                if place is None:
+                    equal.append((mine, version))
+                else:
+                    parting.append(Parting(mine, theirs, version, *place))
     return LayoutComparison(tuple(equal), tuple(parting), tuple(left_only), tuple(right_only))
 
 
-def first_difference(left: MessageLayout, right: MessageLayout) -> tuple[str, str, str]:
-    """Where two layouts part: the path of the field, and what both have there. They must not be equal."""
-    return next(_differences(left.body, right.body, ""))
+def _pairs(left: Schema, right: Schema) -> Iterator[tuple[Message | None, Message | None]]:
+    """Requests and responses by their api key, and what remains by its name; ``None`` if one side has no such."""
+    numbered = {(message.kind, message.api_key): message for message in right.messages if message.is_rpc}
+    same = [(one, numbered[one.kind, one.api_key]) for one in left.messages if (one.kind, one.api_key) in numbered]
+    yield from same
+    paired = {one.name for one, _ in same}, {other.name for _, other in same}
+    rest = pair_messages(
+        *(
+            replace(schema, messages=tuple(message for message in schema.messages if message.name not in names))
+            for schema, names in zip((left, right), paired, strict=True)
+        )
+    )
+    yield from ((pair.old.message, pair.new.message) for pair in rest.persisted)
+    yield from ((site.message, None) for site in rest.removed)
+    yield from ((None, site.message) for site in rest.added)
+
+
+def _header_difference(left: int | None, right: int | None) -> tuple[str, str, str] | None:
+    if left == right:
+        return None
+    before, after = ("without header" if number is None else f"with header {number}" for number in (left, right))
+    return "", before, after
+
+
+def first_difference(left: MessageLayout, right: MessageLayout) -> tuple[str, str, str] | None:
+    """Where two layouts part: the path of the field, and what both have there. ``None`` if they are the same."""
+    return next(_differences(left.body, right.body, ""), None)
 
 
 def _differences(left: Kind, right: Kind, path: str) -> Iterator[tuple[str, str, str]]:
     """The differences between two kinds, in the order of the bytes."""
-    if left == right:
+    if left.text == right.text:
         return
     match left, right:
         case ArrayKind(), ArrayKind() if (left.compact, left.nullable) == (right.compact, right.nullable):

@@ -1,0 +1,129 @@
+"""A comparison of layouts as text, Markdown or JSON: ``kwirec diff --layouts``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from kwirec.diff.layouts import LayoutComparison, Parting
+from kwirec.ir import Message
+from kwirec.json_text import json_line
+from kwirec.markdown import code
+from kwirec.versions import in_words
+
+DIFFERS, OLD, NEW = "differs", "old only", "new only"
+"""What a finding says."""
+
+FORMATS = ("text", "markdown", "json")
+LONGEST = 80
+"""Longer kinds, such as arrays of large structs, are cut in texts and tables. JSON has all of them."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Versions of a message that part at the same place, or that only one side has.
+
+    ``message`` is that of the old side where there is one; ``place`` has path, old and new kind, or is ``None``.
+    """
+
+    message: Message
+    partner: Message | None
+    versions: tuple[int, ...]
+    place: tuple[str, str, str] | None = None
+    status: str = DIFFERS
+
+    @property
+    def title(self) -> str:
+        renamed = self.partner is not None and self.partner.name != self.message.name
+        return f"{self.message.name} → {self.partner.name}" if self.partner and renamed else self.message.name
+
+
+def render_layouts(found: LayoutComparison, old: str, new: str, form: str = "text") -> str:
+    """The report in one of :data:`FORMATS`; ``old`` and ``new`` are the names of the sides."""
+    findings = [
+        *_differing(found.parting),
+        *_alone(found.left_only, OLD),
+        *_alone(found.right_only, NEW),
+    ]
+    if form == "json":
+        return "".join(json_line(_as_dict(one)) + "\n" for one in findings)
+    if form == "markdown":
+        return "\n".join(_markdown(findings, found, old, new)) + "\n"
+    return "".join(f"{one.title}, {in_words(one.versions)}: {_what(one, old, new)}\n" for one in findings)
+
+
+def _what(one: Finding, old: str, new: str) -> str:
+    if one.place is None:
+        return f"only in {old if one.status == OLD else new}"
+    path, before, after = _brief(one.place)
+    return f"{path or 'the message'} is {before} → {after}"
+
+
+def layouts_summary(found: LayoutComparison, old: str, new: str) -> str:
+    """``12 versions are equal, 2 differ, 3 only in old, 0 only in new``"""
+    counts = f"{len(found.equal)} versions are equal, {len(found.parting)} differ"
+    return f"{counts}, {len(found.left_only)} only in {old}, {len(found.right_only)} only in {new}"
+
+
+def _differing(parting: Iterable[Parting]) -> Iterator[Finding]:
+    """The versions of a message that part at the same place together."""
+    groups: dict[tuple[str, tuple[str, str, str]], list[Parting]] = {}
+    for one in sorted(parting, key=lambda one: (*_order(one.message), one.version)):
+        groups.setdefault((one.message.name, (one.path, one.left, one.right)), []).append(one)
+    for (_, place), group in groups.items():
+        yield Finding(group[0].message, group[0].partner, tuple(one.version for one in group), place)
+
+
+def _alone(versions: Iterable[tuple[Message, int]], status: str) -> Iterator[Finding]:
+    ordered = sorted(versions, key=lambda one: (*_order(one[0]), one[1]))
+    for _, group in groupby(ordered, key=lambda one: one[0].name):
+        pairs = list(group)
+        yield Finding(pairs[0][0], None, tuple(version for _, version in pairs), status=status)
+
+
+def _order(message: Message) -> tuple[int, str]:
+    key = message.api_key if message.is_rpc and message.api_key is not None else 1 << 16
+    return key, message.name
+
+
+def _brief(place: tuple[str, str, str]) -> tuple[str, str, str]:
+    """The kinds cut, unless they have the same beginning."""
+    path, *kinds = place
+    cut = [kind if len(kind) <= LONGEST else f"{kind[:LONGEST]}…" for kind in kinds]
+    before, after = cut if cut[0] != cut[1] else kinds
+    return path, before, after
+
+
+def _markdown(findings: list[Finding], found: LayoutComparison, old: str, new: str) -> Iterator[str]:
+    sides = code(old), code(new)
+    yield f"## Layouts: {sides[0]} → {sides[1]}"
+    yield ""
+    yield f"**{'Different' if found.parting else 'No different'} bytes**: {layouts_summary(found, *sides)}."
+    if found.parting:
+        yield from ("", f"| message | versions | field | {sides[0]} | {sides[1]} |", "|---|---|---|---|---|")
+    for one in findings:
+        if one.place:
+            path, before, after = _brief(one.place)
+            cells = code(one.title), in_words(one.versions), code(path) if path else "–", code(before), code(after)
+            yield f"| {' | '.join(cells)} |"
+    for status, side in zip((OLD, NEW), sides, strict=True):
+        alone = [f"- {code(one.title)}: {in_words(one.versions)}" for one in findings if one.status == status]
+        if alone:
+            yield from ("", f"### Only in {side}", "", *alone)
+
+
+def _as_dict(one: Finding) -> dict[str, Any]:
+    path, before, after = one.place or (None, None, None)
+    return {
+        "status": one.status,
+        "message_name": one.message.name,
+        "new_name": one.partner.name if one.partner else None,
+        "kind": one.message.kind.value,
+        "api_key": one.message.api_key,
+        "versions": list(one.versions),
+        "field": path,
+        "old": before,
+        "new": after,
+    }
