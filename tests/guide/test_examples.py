@@ -12,7 +12,7 @@ from kwire_kafka import PROTOCOL
 from kwirec.emitters.modules import class_names, group_modules
 from kwirec.guide.examples import Example, Examples, read_examples
 from kwirec.guide.site import Inputs
-from kwirec.guide.spans import BadExampleError
+from kwirec.guide.spans import BadExampleError, read
 from kwirec.ir.schema import MessageKind
 from tests.guide.conftest import UNION
 
@@ -76,6 +76,24 @@ def test_a_line_that_is_no_example_is_named(tmp_path: Path) -> None:
     )
     with pytest.raises(BadExampleError, match=r"examples\.jsonl, line 2: "):
         read_examples([tmp_path])
+
+
+@pytest.mark.slow
+def test_every_frame_that_was_cut_or_changed_is_read_or_refused(union: Inputs) -> None:
+    """Hostile bytes get :class:`BadExampleError`, also where they are records."""
+    layout = union.layouts.by_message["ProduceRequest"][3]
+    recorded = next(one for one in union.recorded if (one.message, one.version) == ("ProduceRequest", 3))
+    header = union.layouts.by_message["RequestHeader"][1]
+    start = read(header, recorded.data, {})[-1].end
+    refused = 0
+    for place in range(start, len(recorded.data)):
+        before, after = recorded.data[:place], recorded.data[place + 1 :]
+        for data in (before, *(before + bytes([value]) + after for value in (0, 1, 7, 0x7F, 0xFF))):
+            try:
+                read(layout, data, {}, start)
+            except BadExampleError:
+                refused += 1
+    assert refused > len(recorded.data)
 
 
 def test_examples_are_of_requests_and_responses_that_the_protocol_has(union: Inputs) -> None:

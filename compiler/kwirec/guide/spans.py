@@ -48,12 +48,9 @@ def read(layout: MessageLayout, data: bytes, classes: Mapping[str, str], start: 
     """The spans from ``start`` to the end of the message; ``classes`` maps structs to the names that are shown."""
     reader = _Reader(data, start, classes)
     try:
-        spans = list(reader.struct(layout.body))
-    except (struct.error, UnicodeDecodeError, RecursionError) as problem:
+        return list(reader.struct(layout.body))
+    except (struct.error, LookupError, UnicodeDecodeError, RecursionError) as problem:
         raise BadExampleError(f"{layout.message} at byte {reader.pos}: {problem}") from problem
-    if reader.pos > len(data):
-        raise BadExampleError(f"{layout.message} ends after byte {reader.pos}, there are {len(data)}")
-    return spans
 
 
 class _Reader:
