@@ -22,7 +22,7 @@ from typing import Any
 
 from benchmarks import import_cost, records
 from benchmarks.codecs import ROOT
-from benchmarks.peers import pipeline, report
+from benchmarks.peers import report
 from benchmarks.peers.cases import CASES, Case, records_facts
 from benchmarks.peers.programs import BUILD, Program, programs
 from benchmarks.samples import PACKAGE
@@ -112,19 +112,17 @@ def measure(rounds: int) -> dict[str, Any]:
             for direction in ("decode", "encode"):
                 figures += interleaved(taking_part, direction, case, rounds, len(expected[case.name][0]))
         memory = [{"peer": peer.program.name, "bytes": kept_by(peer)} for peer in peers if peer.program.memory]
-    whole, unavailable = pipeline.measure()
     return {
         "machine": machine(load, figures),
         "versions": {program.name: program.version for program in found if program.version},
         "peers": [program.name for program in found],
-        "missing": missing | unavailable,
+        "missing": missing,
         "left_out": left_out,
         "notes": notes,
         "failures": failures,
         "figures": figures,
         "memory": [row for row in memory if row["bytes"]],
         "imports": imports(),
-        "pipeline": whole,
     }
 
 

@@ -54,9 +54,6 @@ def markdown(results: Results) -> str:
         table(["program", "ms above a bare interpreter"], [[a, f"{b:.1f}"] for a, b in results["imports"].items()]),
         "## Memory of one decoded Metadata response, 1,000 topics x 12 partitions",
         table(["peer", "MB"], [[row["peer"], f"{row['bytes'] / 1e6:.2f}"] for row in results["memory"]]),
-        "## Whole commands on the same files",
-        "A capture for tshark and `clients`, a log segment for kafka-dump-log and `kafka_log`, starting included.",
-        table(["command", "MB", "s", "s of CPU", "MB per s of CPU"], commands(results)),
         "## Conditions",
         f"The machine was {state}: {shares}; {noisy} of {len(results['figures'])} figures are noisy. "
         f"{machine['cores']} cores, {machine['processor']}, Python {machine['python']}; {versions}. "
@@ -71,19 +68,6 @@ def markdown(results: Results) -> str:
     remarks += [f"- {name}: bytes {what}" for name, what in results["notes"].items()]
     remarks += [f"- FAILED: {what}" for what in results["failures"]]
     return "\n\n".join([*parts, "\n".join(remarks)]) + "\n"
-
-
-def commands(results: Results) -> list[list[str]]:
-    return [
-        [
-            row["program"],
-            f"{row['bytes'] / 1e6:.0f}",
-            f"{row['seconds']:.1f}",
-            f"{row['cpu']:.1f}",
-            f"{row['bytes'] / 1e6 / row['cpu']:.1f}",
-        ]
-        for row in results["pipeline"]
-    ]
 
 
 def times(results: Results, field: str) -> str:

@@ -121,6 +121,11 @@ ALL = VersionRange(0, MAX_VERSION)
 """Every version, written ``0+``."""
 
 
+def runs_text(versions: Iterable[int]) -> str:
+    """Versions as ranges: ``0-3, 5``; empty for none."""
+    return ", ".join(map(str, VersionRange.runs(versions)))
+
+
 def in_words(versions: Iterable[int]) -> str:
     """Versions in words: ``version 3``, ``versions 1+``, ``versions 0-3 and 5``."""
     runs = [versions] if isinstance(versions, VersionRange) else VersionRange.runs(versions)

@@ -6,6 +6,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path, PurePosixPath
 from posixpath import normpath
@@ -15,6 +16,7 @@ from click.testing import CliRunner
 
 from kwirec.cli import main
 from kwirec.guide.site import Inputs, emit_site
+from kwirec.merge.history import ApiFacts, History
 from tests.guide.conftest import CLOCKWORK, inputs
 
 
@@ -106,6 +108,18 @@ def test_a_protocol_of_its_own_has_no_pages_of_releases_and_errors() -> None:
     assert "errors.html" not in site
     assert not [path for path in site if path.startswith("releases/")]
     assert "ClockRequest" in site["api/clock.html"]
+
+
+def test_releases_that_change_no_api_have_no_page_of_their_own() -> None:
+    api = {3: ApiFacts("Clock", "0-1")}
+    history = History(releases={"1.0.0": {}, "1.1.0": {}, "2.0.0": api, "2.1.0": api, "3.0.0": {}})
+    site = {artifact.path: artifact.text for artifact in emit_site(replace(inputs(CLOCKWORK), history=history))}
+    check(site)
+    pages = {PurePosixPath(path).stem for path in site if path.startswith("releases/")}
+    assert pages == {"index", "1.0.0", "2.0.0", "3.0.0"}
+    assert "after this one: 1.1.0" in site["releases/1.0.0.html"]
+    assert '<a href="1.0.0.html">1.1.0</a>' in site["releases/2.0.0.html"]
+    assert '<a href="2.0.0.html">2.1.0</a>' in site["releases/3.0.0.html"]
 
 
 def test_the_command_writes_checks_and_refuses(tmp_path: Path) -> None:

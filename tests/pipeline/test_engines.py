@@ -22,16 +22,7 @@ from tests.pipeline.small_sample import left_behind
 
 DATA = Path(__file__).parents[1] / "data"
 SMALL = "a little of each"
-SAMPLES = (
-    SMALL,
-    "traffic/3.9.1",
-    "traffic/4.0.0",
-    "traffic/4.1.1",
-    "traffic/4.4.0",
-    "request_logs",
-    "server_logs",
-    "logs",
-)
+SAMPLES = (SMALL, "traffic/3.9.1", "traffic/4.0.0", "traffic/4.1.1", "request_logs", "server_logs", "logs")
 COMMANDS = ("clients", "readiness", "census", "latency", "offsets", "decode")
 OPTIONS = {"readiness": ["--target", "4.1.1"]}
 

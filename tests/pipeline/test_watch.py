@@ -57,8 +57,6 @@ def test_it_runs_until_it_is_interrupted(
     assert f"{len(sent):,} packets in 1 batch;" in capsys.readouterr().err
     assert {row["api"] for row in pq.read_table(out / "clients").to_pylist()} >= {"ApiVersions"}
     assert not spark.streams.active
-    assert run(["readiness", "--target", "3.9.1", str(out), "--out", str(tmp_path / "report"), "-q"]) == 0
-    assert f"Based on captures in {folder}: " in " ".join(capsys.readouterr().out.split())
     assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL, "the handlers are those from before"
 
 

@@ -7,12 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
+from pathlib import PurePosixPath
 
-from kwirec.diagnostics.diagnostic import Report
 from kwirec.emitters.compat_matrix import MessageMatrix
 from kwirec.emitters.release_facts import version_facts
-from kwirec.frontend.json_writer import json_definition
-from kwirec.frontend.krammar_writer import krammar_text
 from kwirec.guide.changes import VersionChange, changes
 from kwirec.guide.examples import Example, Examples
 from kwirec.guide.fields import FieldRow, field_rows
@@ -23,7 +21,7 @@ from kwirec.guide.spans import Span
 from kwirec.ir.schema import Message, MessageKind
 from kwirec.lowering import Layouts, MessageLayout
 from kwirec.naming import python_name
-from kwirec.versions import VersionRange
+from kwirec.versions import VersionRange, runs_text
 
 SIGNS = {"same": "=", "lossless": "≈", "lossy": "−", "inconvertible": "✗"}
 PARTS = {
@@ -57,7 +55,7 @@ class LayoutView:
 
     @property
     def range(self) -> str:
-        return ", ".join(map(str, VersionRange.runs(self.versions)))
+        return runs_text(self.versions)
 
 
 @dataclass(frozen=True)
@@ -132,10 +130,14 @@ class MessageView:
         ]
 
     @property
-    def definitions(self) -> Iterator[tuple[str, str]]:
-        """The definition in both notations: the name of a file, and its text."""
-        yield f"{self.name}.json", json_definition(self.message.decl)
-        yield f"{self.name}.krm", krammar_text([self.message.decl], Report())
+    def source(self) -> str:
+        """The text of the definition."""
+        return self.message.decl.span.source.text[self.message.decl.span.start : self.message.decl.span.end]
+
+    @property
+    def file(self) -> str:
+        """The name of the file of the definition."""
+        return PurePosixPath(self.message.decl.span.source.name.replace("\\", "/")).name
 
     def python(self, package: str, module: str) -> str:
         """How to make and read the message in Python, with the generated package."""
@@ -213,7 +215,7 @@ def message_view(
     for one in distinct:
         versions = having[one]
         lines = rows(one)
-        title = f"{message.name} ({'Version' if len(versions) == 1 else 'Versions'} {_range(versions)})"
+        title = f"{message.name} ({'Version' if len(versions) == 1 else 'Versions'} {runs_text(versions)})"
         text = "\n".join(grammar(one, lines, title))
         found.append(LayoutView(one, versions, lines, text, examples.of(message, one, versions)))
     rows_of = {version: found[distinct.index(layout)].rows for version, layout in by_version.items()}
@@ -229,10 +231,6 @@ def message_view(
         matrix=matrix,
         grid=list(releases.grid(matrix)),
     )
-
-
-def _range(versions: Sequence[int]) -> str:
-    return ", ".join(map(str, VersionRange.runs(versions)))
 
 
 def _versions(matrix: MessageMatrix, distinct: list[MessageLayout], releases: Releases) -> Iterator[VersionView]:

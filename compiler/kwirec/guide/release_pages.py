@@ -34,15 +34,29 @@ def release_pages(history: History, releases: Releases, pages: Sequence[MessageP
     if not releases.names:
         return
     by_key = {page.key: page for page in pages if page.path.startswith("api/")}
-    upgrades = list(releases.upgrades())
-    changing = [one for one in upgrades if one.changes]
+    shown: list[Upgrade] = []
     same: dict[str, list[str]] = {}
-    for upgrade in upgrades:
-        if upgrade.changes:
-            latest = upgrade.release
+    for upgrade in releases.upgrades():
+        if upgrade.changes or upgrade.before is None:
+            shown.append(upgrade)
         else:
-            same.setdefault(latest, []).append(upgrade.release)
-    listed = [(one.release, f"{one.release}.html", _summary(one)) for one in reversed(changing)]
+            same.setdefault(shown[-1].release, []).append(upgrade.release)
+    yield "releases/index.html", "Releases", "releases.html.jinja", _table(history, shown, by_key)
+    for before, upgrade in zip((None, *shown), shown, strict=False):
+        content = {
+            "upgrade": upgrade,
+            "before": f"{before.release}.html" if before else "",
+            "same": same.get(upgrade.release, []),
+            "sections": list(_sections(upgrade, by_key)),
+        }
+        yield f"releases/{upgrade.release}.html", upgrade.release, "release.html.jinja", content
+
+
+def _table(
+    history: History, shown: Sequence[Upgrade], by_key: Mapping[int | None, MessagePage]
+) -> Mapping[str, object]:
+    """The releases that have a page, newest first, and what each of those that decide accepts of each API."""
+    listed = [(one.release, f"{one.release}.html", _summary(one)) for one in reversed(shown)]
     apis = negotiations(history)
     columns = list(decisive(history.names, apis))
     rows = [
@@ -54,23 +68,7 @@ def release_pages(history: History, releases: Releases, pages: Sequence[MessageP
         }
         for api in apis
     ]
-    content = {"releases": listed, "columns": columns, "rows": rows}
-    yield "releases/index.html", "Releases", "releases.html.jinja", content
-    for upgrade in changing:
-        before = upgrade.before
-        while before is not None and before not in {one.release for one in changing}:
-            before = upgrades[[one.release for one in upgrades].index(before)].before
-        yield (
-            f"releases/{upgrade.release}.html",
-            upgrade.release,
-            "release.html.jinja",
-            {
-                "upgrade": upgrade,
-                "before": f"{before}.html",
-                "same": same.get(upgrade.release, []),
-                "sections": list(_sections(upgrade, by_key)),
-            },
-        )
+    return {"releases": listed, "columns": columns, "rows": rows}
 
 
 def _summary(upgrade: Upgrade) -> str:

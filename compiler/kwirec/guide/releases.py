@@ -10,7 +10,7 @@ from itertools import groupby
 from kwirec.emitters.compat_matrix import MessageMatrix
 from kwirec.emitters.release_facts import offer
 from kwirec.merge.history import ApiFacts, History, release_runs, span_text
-from kwirec.versions import NONE, VersionRange
+from kwirec.versions import NONE, VersionRange, runs_text
 
 
 @dataclass(frozen=True)
@@ -125,11 +125,11 @@ def _changes(old: Mapping[int, ApiFacts], new: Mapping[int, ApiFacts]) -> Iterat
             api.name,
             new=before is None,
             gone=after is None,
-            added=_text(now["accepted"] - then["accepted"]),
-            removed=_text(then["accepted"] - now["accepted"]),
-            deprecated=_text(now["deprecated"] - then["deprecated"]),
-            stable=_text((then["unstable"] - now["unstable"]) & now["accepted"]),
-            unstable=_text(now["unstable"] - then["unstable"]),
+            added=runs_text(now["accepted"] - then["accepted"]),
+            removed=runs_text(then["accepted"] - now["accepted"]),
+            deprecated=runs_text(now["deprecated"] - then["deprecated"]),
+            stable=runs_text((then["unstable"] - now["unstable"]) & now["accepted"]),
+            unstable=runs_text(now["unstable"] - then["unstable"]),
         )
         if change != ApiChange(key, api.name, False, False, "", "", "", "", ""):
             yield change
@@ -143,10 +143,6 @@ def _versions(api: ApiFacts | None) -> dict[str, frozenset[int]]:
         "deprecated": frozenset(_parsed(api.deprecated)),
         "unstable": frozenset(_parsed(api.unstable)),
     }
-
-
-def _text(versions: frozenset[int]) -> str:
-    return ", ".join(map(str, VersionRange.runs(versions)))
 
 
 @cache

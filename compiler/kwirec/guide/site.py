@@ -25,7 +25,7 @@ from kwirec.guide.types import type_rows, varint_rows
 from kwirec.ir.schema import Message, MessageKind, Schema
 from kwirec.lowering import Layouts
 from kwirec.merge.history import History
-from kwirec.versions import VersionRange
+from kwirec.versions import runs_text
 
 Progress = Callable[[int, int], None]
 """Called with the number of finished pages and of all pages."""
@@ -67,7 +67,7 @@ class Link:
 
 @dataclass(frozen=True)
 class Links:
-    """A group of pages in the navigation; ``open`` where it has few pages."""
+    """A group of pages in the navigation, which is ``open`` on all pages, or only on its own."""
 
     title: str
     links: Sequence[Link]
@@ -84,7 +84,7 @@ class Site:
 
     title: str
     subtitle: str
-    footer: str
+    about: str
     newest: str
     lines: Sequence[tuple[str, int]]
     nav: Sequence[Links]
@@ -303,7 +303,7 @@ def _site(inputs: Inputs, releases: Releases, pages: Sequence[MessagePage], othe
     return Site(
         title=inputs.title,
         subtitle=f"{span}every version",
-        footer=f"{count} messages in {inputs.layouts.count} versions. Made by kwirec from definitions.",
+        about=f"{count} messages in {inputs.layouts.count} versions.",
         newest=releases.newest,
         lines=releases.lines,
         nav=nav,
@@ -335,7 +335,6 @@ def _index(inputs: Inputs, releases: Releases, site: Site, pages: Sequence[Messa
         title=inputs.title,
         template="index.html.jinja",
         content={
-            "about": site.footer.partition(" Made")[0],
             "apis": rows,
             "listeners": sorted({one for page in apis for one in page.messages[0].message.listeners}),
             "groups": sorted({str(row["group"]) for row in rows}),
@@ -359,7 +358,7 @@ def _api_row(page: MessagePage, releases: Releases) -> dict[str, object]:
         "path": page.path,
         "versions": str(message.valid),
         "flexible": f"{flexible.low}+" if flexible else "",
-        "now": ", ".join(map(str, VersionRange.runs(accepted))),
+        "now": runs_text(accepted),
         "since": having[0] if having and message.api_key is not None else "",
         "status": status,
         "group": page.folder,
