@@ -98,7 +98,8 @@ class ExchangeStructs:
             for payload, version in zip(payloads, versions, strict=True)
         ]
         rows = [row for row, body in enumerate(bodies) if body.start]
-        found = columns_of(self.protocol, self._message(part).__name__).decode(
+        columns = columns_of(self.protocol, self._message(part).__name__)
+        found = columns.decode(
             [payloads[row] for row in rows],
             [bodies[row].version for row in rows],
             start=[bodies[row].start for row in rows],
@@ -106,7 +107,8 @@ class ExchangeStructs:
             max_decoded=self.max_decoded,
         )
         places = {row: place for place, row in enumerate(rows)}
-        array = found.array.take(pa.array([places.get(row) for row in range(len(bodies))], pa.int64()))
+        padded = pa.concat_arrays([found.array, columns.array([None], [0])])  # fields of a null index would be null
+        array = padded.take(pa.array([places.get(row, len(rows)) for row in range(len(bodies))], pa.int64()))
         reasons = [body.reason for body in bodies]
         for place, error in found.errors.items():
             large = too_many_values(payloads[rows[place]])
