@@ -79,6 +79,13 @@ def test_structs_and_lists_keep_their_values() -> None:
     assert batch.to_pylist() == [rows[0]["one"]]
 
 
+def test_texts_in_structs_keep_what_follows_a_zero() -> None:
+    """SQLite's own function for JSON ends a text there: groups ``a`` and ``a\\0b`` would be one."""
+    inner = pa.schema([("name", pa.string())])
+    structs = table(pa.schema([("one", pa.struct(list(inner)))]), {"one": {"name": "a\0b"}})
+    assert list(unpacked(structs, "one", inner).rows()) == [{"name": "a\0b"}]
+
+
 def test_rows_are_mapped_in_order() -> None:
     given = [{"source": "b", "position": 1}, {"source": "a", "position": 2}, {"source": "a", "position": 1}]
     found: list[Any] = []

@@ -174,8 +174,10 @@ def unpacked(table: R, column: str, schema: pa.Schema) -> R:
     """The structs in ``column``, with the fields of ``schema``, as rows."""
     found: Any = table
     if isinstance(found, LocalTable):
-        fields = ", ".join(f"json_extract({column}, '$.{name}') AS `{name}`" for name in schema.names)
-        result: Any = query(f"SELECT {fields} FROM {{found}} WHERE {column} IS NOT NULL", found=found)
+        packed = pa.schema([(column, pa.struct(list(schema)))])
+        there = query(f"SELECT {column} FROM {{found}} WHERE {column} IS NOT NULL", found=found)
+        rows = (pa.RecordBatch.from_struct_array(batch.column(0)) for batch in there.batches(packed))
+        result: Any = found.database.table(schema.names).add(rows)
     else:
         from pyspark.sql import functions as F
 
@@ -200,14 +202,16 @@ def kept(table: R) -> Iterator[R]:
     if isinstance(found, LocalTable):
         yield table
         return
-    yield found.persist()
-    found.unpersist()
+    try:
+        yield found.persist()
+    finally:
+        found.unpersist()
 
 
 def _array(kind: pa.DataType, values: Sequence[Any]) -> pa.Array:
     if pa.types.is_boolean(kind):
         values = [None if value is None else bool(value) for value in values]
-    elif pa.types.is_list(kind):
+    elif pa.types.is_list(kind) or pa.types.is_struct(kind):
         values = [None if value is None else json.loads(value) for value in values]
     return pa.array(values, kind)
 
