@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from kwire.arrow import RECORDS, RecordBuilder, read_records, write_records
 from kwire.arrow import records as module
+from kwire.arrow.records import TIMESTAMP
 from kwire.errors import DecodeError, UnknownColumnError
 from kwire.records import Batch, Record, RecordsLimitError, encode_batch, encode_message_set, read_batches
 from kwire.records.layout import BATCH_HEADER, OVERHEAD
@@ -208,6 +209,13 @@ def test_columns_become_a_batch() -> None:
     assert write_records(table.combine_chunks().to_batches()[0].slice(1)) == encode_batch(records[1:])
     assert write_records(table.select(["value"])) == encode_batch([Record(None, None), Record(None, b"v")])
     assert write_records(table.slice(2)) == encode_batch([])
+
+
+def test_timestamps_of_any_unit_become_milliseconds() -> None:
+    for kind in (pa.timestamp("us"), pa.timestamp("ns", "Europe/Berlin"), pa.timestamp("s", "UTC")):
+        times = pa.array([7000, None], TIMESTAMP).cast(kind)
+        written = write_records(pa.table({"timestamp": times}))
+        assert written == encode_batch([Record(timestamp=7000), Record(timestamp=-1)]), kind
 
 
 def test_keys_of_headers_that_are_not_text_are_replaced() -> None:

@@ -306,7 +306,8 @@ def write_records(rows: pa.RecordBatch | pa.Table, **settings: Any) -> bytes:
     names = [name for name in _OF_RECORDS if name in rows.schema.names]
     columns = {name: rows.column(name) for name in names}
     if "timestamp" in columns:
-        columns["timestamp"] = compute.fill_null(columns["timestamp"].cast(pa.int64()), -1)
+        times = columns["timestamp"].cast(TIMESTAMP, safe=False)  # others may be finer
+        columns["timestamp"] = compute.fill_null(times.cast(pa.int64()), -1)
     values = {name: column.to_pylist() for name, column in columns.items()}
     if "headers" in values:
         pairs = [[(one["key"], one["value"]) for one in found or ()] for found in values["headers"]]
