@@ -27,7 +27,7 @@ def wanted(kind: pa.StructType) -> Wanted:
 
 def read_frames(
     kind: pa.StructType, program: Program, frames: Sequence[bytes], starts: Sequence[int]
-) -> tuple[pa.StructArray, list[int], set[int]]:
+) -> tuple[pa.StructArray, set[int], set[int]]:
     """The messages in ``frames``, which begin at ``starts``, as structs of ``kind``.
 
     Also the numbers of the frames that could not be read, which are left out of the array; and the rows of the array
@@ -35,7 +35,7 @@ def read_frames(
     """
     data, bounds = _joined(frames, starts)
     machine = Machine(program.code, program.entry, program.columns)
-    failed = machine.read(data, bounds)
+    failed = {*machine.read(data, bounds)}
     found = _Arrays(pa.py_buffer(data), [out.getvalue() for out in machine.outs])
     array = found.structs(kind, program.place, len(frames) - len(failed))
     return array, failed, found.rows_without_text

@@ -304,7 +304,3 @@ def _joined(steps: list[_Step]) -> list[_Step]:
         else:
             joined.append(step)
     return joined
-
-
-def _passes(step: _Step, more: int) -> bool:
-    return step.operation == PASS and (step.argument >> 16) + more <= _SKIPPED
