@@ -173,3 +173,10 @@ def test_a_marker_says_what_was_skipped(call: Call, tmp_path: Path) -> None:
     told = call("clients", table)[1]
     assert "skipped: empty file" in told
     assert "\x1b" not in told
+
+
+def test_inputs_in_a_marker_are_no_markup(call: Call, tmp_path: Path) -> None:
+    table = written(tmp_path, "clients", some(client()), Origin("captures in [/x]\x1b[31m"))
+    code, told, _ = call("clients", table)
+    assert code == 0
+    assert "captures in [/x]\\x1b[31m" in told

@@ -116,7 +116,9 @@ class Run:
 
     def step(self, doing: str) -> Status:
         """Progress that is shown within a ``with`` block."""
-        return self.progress.status(f"{doing} …")
+        from rich.markup import escape
+
+        return self.progress.status(escape(f"{visible(doing)} …"))
 
     def read(self, table: str, *columns: str, inputs: Inputs | None = None, **options: str) -> Relation:
         """These columns of a table of the inputs (default: all): see :meth:`Engine.read`."""
