@@ -255,7 +255,7 @@ def convert(
     try:
         result = run(paths, report, to=to, out=out, dialect=dialect, notation=notation, check=only_check)
     except OSError as problem:
-        raise click.UsageError(str(problem)) from problem
+        raise click.UsageError(printable(str(problem))) from problem
     _show(report, form)
     if result is None:
         sys.exit(_status(report))

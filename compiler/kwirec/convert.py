@@ -20,8 +20,11 @@ from kwirec.frontend.json_writer import json_definition
 from kwirec.frontend.krammar_writer import krammar_text
 from kwirec.frontend.notation import Dialect, Notation
 from kwirec.frontend.syntax import EnumDecl, FieldDecl, MessageDecl, Spanned
-from kwirec.ir import resolve
+from kwirec.ir import Schema, resolve
 from kwirec.naming import snake_case
+from kwirec.validation.enums import enum_name
+from kwirec.validation.names import type_name
+from kwirec.validation.rule import Subjects
 
 Definition = MessageDecl | EnumDecl
 
@@ -54,7 +57,7 @@ def convert(
         sources = read_sources([path], report)
         documents = [parse(source, report, notation=notation) for source in sources]
         placed += [(_folder(path, document.source.name), document) for document in documents]
-    resolve((document for _, document in placed), report)
+    _check_names(resolve((document for _, document in placed), report), report)
     if report.has_errors():
         return None
     linked = link((document for _, document in placed), Report())
@@ -73,6 +76,14 @@ def convert(
         with locked(out):
             replace_files(out, {path: texts[path] for path in changed})
     return Converted(texts, changed)
+
+
+def _check_names(schema: Schema, report: Report) -> None:
+    """Report invalid names of definitions: they become paths, which a name such as ``../Fetch`` would lead astray."""
+    subjects = Subjects(schema)
+    for rule in (type_name, enum_name):
+        for finding in rule.check(subjects):
+            report.record(rule.code, finding)
 
 
 def json_files(definitions: Iterable[tuple[PurePosixPath, Definition]]) -> dict[str, str]:

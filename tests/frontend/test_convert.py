@@ -21,7 +21,7 @@ from kwirec.emitters.models import emit_models
 from kwirec.emitters.modules import group_modules
 from kwirec.emitters.package import emit_package
 from kwirec.frontend import Document, link, parse
-from kwirec.frontend.notation import Dialect
+from kwirec.frontend.notation import Dialect, Notation
 from kwirec.frontend.syntax import EnumDecl, MessageDecl
 from kwirec.ir import Schema, resolve
 from kwirec.lowering import lower
@@ -176,6 +176,24 @@ def test_nothing_is_written_for_definitions_with_errors(tmp_path: Path) -> None:
     assert convert([tmp_path], report, to="json", out=tmp_path / "out") is None
     assert report.has_errors()
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("to", ["json", "krammar"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"type": "data", "name": "../Out", "validVersions": "0", "flexibleVersions": "none", "fields": []}',
+        '{"type": "enum", "name": "/Out", "valueType": "int8", "values": []}',
+    ],
+)
+def test_names_lead_to_no_other_folder(text: str, to: Notation, tmp_path: Path) -> None:
+    definitions = tmp_path / "definitions"
+    definitions.mkdir()
+    (definitions / "a.json").write_text(text)
+    report = Report()
+    assert convert([definitions], report, to=to, out=tmp_path / "to" / "out") is None
+    assert [one.code.number for one in report.diagnostics] == ["K202" if "data" in text else "K801"]
+    assert [*tmp_path.iterdir()] == [definitions]
 
 
 def test_layouts_of_both_notations_are_the_same() -> None:
