@@ -57,7 +57,7 @@ class ListOffsetsPartition(Struct):
     """
     timestamp: int
     """Milliseconds since the Unix epoch, or -1 latest, -2 earliest, -3 highest timestamp, -4 earliest local, -5 last
-    tiered.
+    tiered, -6 not yet tiered.
     """
     max_num_offsets: int
     """Maximum number of segment start offsets to return, for version 0, which returns a list. Versions 0."""

@@ -49,7 +49,7 @@ class AcknowledgementBatch(Struct):
     last_offset: int
     """Last offset of the run, inclusive."""
     acknowledge_types: list[int]
-    """Outcomes: 0 gap, 1 accept, 2 release, 3 reject; one for the whole run or one for each offset."""
+    """Outcomes: 0 gap, 1 accept, 2 release, 3 reject, 4 renew; one for the whole run or for each offset."""
     unknown_tags: FieldTags
     """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 

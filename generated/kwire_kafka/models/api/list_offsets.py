@@ -58,7 +58,7 @@ class ListOffsetsPartitionModel(ModelOf[codec.ListOffsetsPartition]):
         """
         timestamp: int
         """Milliseconds since the Unix epoch, or -1 latest, -2 earliest, -3 highest timestamp, -4 earliest local, -5
-        last tiered.
+        last tiered, -6 not yet tiered.
         """
         max_num_offsets: int = OPTIONAL
         """Maximum number of segment start offsets to return, for version 0, which returns a list. Versions 0."""
