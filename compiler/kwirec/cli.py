@@ -350,6 +350,15 @@ def _diff_settings(path: Path | None) -> DiffConfig:
     return load_diff_config(path)
 
 
+def _guide_url(context: click.Context, parameter: click.Parameter, url: str) -> str:
+    from kwirec.guide.links import guide_base
+
+    try:
+        return guide_base(url) if url else ""
+    except ValueError as problem:
+        raise click.BadParameter(printable(str(problem))) from problem
+
+
 @main.command()
 @click.argument("old")
 @click.argument("new")
@@ -369,6 +378,14 @@ def _diff_settings(path: Path | None) -> DiffConfig:
     show_default=True,
     help="The union of releases that `release:` refers to.",
 )
+@click.option(
+    "--guide-url",
+    "guide_url",
+    metavar="URL",
+    default="",
+    callback=_guide_url,
+    help="Where the guide of NEW is (`kwirec guide`): links to it in Markdown.",
+)
 def diff(
     old: str,
     new: str,
@@ -378,6 +395,7 @@ def diff(
     settings: DiffConfig,
     union: Path,
     notation: Notation | None,
+    guide_url: str,
 ) -> None:
     """Report changes from OLD to NEW, and which of them break compatibility.
 
@@ -394,6 +412,8 @@ def diff(
 
     if layouts and (level or form in ("github", "junit")):
         raise click.UsageError("--layouts has no --level, and only the formats text, markdown and json")
+    if guide_url and form != "markdown":
+        raise click.UsageError("--guide-url is for --format markdown")
     report = Report()
     try:
         before, after = read_sides(old, new, union, report, notation)
@@ -408,22 +428,23 @@ def diff(
             err=True,
         )
     if layouts:
-        sys.exit(_diff_layouts(before, after, form))
+        sys.exit(_diff_layouts(before, after, form, guide_url))
     at = Level[level.upper()] if level else settings.level
     judgement = judge(compare(before.schema, after.schema), at, old=before.schema, waivers=settings.waivers)
-    click.echo(render_diff(judgement, before, after, form, color=form == "text" and sys.stdout.isatty()), nl=False)
+    color = form == "text" and sys.stdout.isatty()
+    click.echo(render_diff(judgement, before, after, form, color=color, guide=guide_url), nl=False)
     _show_unused(judgement.unused)
     _echo(diff_summary(judgement, at), err=True)
     sys.exit(FINDINGS if judgement.breaking else CLEAN)
 
 
-def _diff_layouts(old: Side, new: Side, form: str) -> int:
+def _diff_layouts(old: Side, new: Side, form: str, guide: str) -> int:
     """Print how the layouts of two sides differ; the exit code."""
     from kwirec.diff.layout_report import layouts_summary, render_layouts
     from kwirec.diff.layouts import compare_layouts
 
     found = compare_layouts(old.schema, new.schema)
-    _echo(render_layouts(found, old.name, new.name, form), nl=False)
+    _echo(render_layouts(found, old.name, new.name, form, guide), nl=False)
     _echo(layouts_summary(found, old.name, new.name), err=True)
     return FINDINGS if found.parting else CLEAN
 

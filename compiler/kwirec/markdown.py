@@ -1,12 +1,17 @@
-"""Untrusted text → Markdown as GitHub renders it: shown as it is, on one line, without links, mentions or HTML."""
+"""Untrusted text → Markdown as GitHub renders it: shown as it is, on one line, without links, mentions or HTML.
+
+:func:`link` alone makes links, from addresses.
+"""
 
 from __future__ import annotations
 
 import re
+from urllib.parse import quote
 
 from kwirec.diagnostics.columns import printable
 
 _PUNCTUATION = re.compile(r"[!-/:-@\[-`{-~]")
+_URL = "/:?#@!$&'()*+,;=%"
 _ACTIVE = re.compile(r"[$&*<>\[\\\]_`{|}~]|:(?=//)|(?<=www)\.")
 
 
@@ -24,6 +29,11 @@ def prose(text: str) -> str:
     if len(parts) % 2:  # a backtick without its partner
         last = f"{parts.pop()}`{last}"
     return "".join(code(part) if index % 2 else _plain(part) for index, part in enumerate([*parts, last]))
+
+
+def link(text: str, url: str) -> str:
+    """A link, also in tables. What a URL cannot have is percent-encoded; ``text`` is Markdown."""
+    return f"[{text}](<{quote(url, safe=_URL).replace('&', '&amp;')}>)"
 
 
 def _plain(text: str) -> str:

@@ -51,6 +51,13 @@ def test_format(form: str, snapshot: SnapshotAssertion) -> None:
     assert result.stdout == snapshot
 
 
+def test_versions_link_to_the_guide_of_the_new_side() -> None:
+    shown = kwirec("--layouts", "old", "new.krm", "--format", "markdown", "--guide-url", "https://a.example").stdout
+    assert "| [version 0](<https://a.example/api/ask_clock.html#request-v0>) |" in shown
+    assert "- `Bell`: [version 0](<https://a.example/data/bell.html#message-v0>)" in shown
+    assert "- `ClockRequest`: version 3\n" in shown
+
+
 def test_versions_of_one_side_are_no_difference() -> None:
     Path("old/Alarm.json").unlink()
     Path("old/Bell.json").write_text(clock(field("Tone"), name="Bell"))

@@ -80,6 +80,15 @@ def test_format(form: str, snapshot: SnapshotAssertion) -> None:
     assert result.stdout == snapshot
 
 
+def test_findings_link_to_the_guide_of_the_new_side() -> None:
+    shown = kwirec("diff", "old", "new", "--format", "markdown", "--guide-url", "../site/").stdout
+    lines = [line for line in shown.splitlines() if line.startswith("- ")]
+    linked = {line.split("`")[1]: line.partition(" ([guide](<")[2] for line in lines}
+    assert linked["VERSION_ADDED"] == "../site/api/clock.html#request-v3-vs-2>))"
+    assert linked["FIELD_REORDERED"] == "../site/api/clock.html#response-v2>))"
+    assert linked["MESSAGE_REMOVED"] == ""
+
+
 def test_json_is_an_object_a_line_with_both_places() -> None:
     found = [json.loads(line) for line in kwirec("diff", "old", "new", "--format", "json").stdout.splitlines()]
     [moved] = [one for one in found if one["rule"] == "FIELD_REORDERED"]

@@ -8,9 +8,10 @@ from itertools import groupby
 from typing import Any
 
 from kwirec.diff.layouts import LayoutComparison, Parting
+from kwirec.guide.links import place_of
 from kwirec.ir import Message
 from kwirec.json_text import json_line
-from kwirec.markdown import code
+from kwirec.markdown import code, link
 from kwirec.versions import in_words
 
 DIFFERS, OLD, NEW = "differs", "old only", "new only"
@@ -40,8 +41,9 @@ class Finding:
         return f"{self.message.name} → {self.partner.name}" if self.partner and renamed else self.message.name
 
 
-def render_layouts(found: LayoutComparison, old: str, new: str, form: str = "text") -> str:
-    """The report in one of :data:`FORMATS`; ``old`` and ``new`` are the names of the sides."""
+def render_layouts(found: LayoutComparison, old: str, new: str, form: str = "text", guide: str = "") -> str:
+    """The report in one of :data:`FORMATS`; ``old`` and ``new`` are the names of the sides, ``guide`` the address
+    of a guide of the new side."""
     findings = [
         *_differing(found.parting),
         *_alone(found.left_only, OLD),
@@ -50,7 +52,7 @@ def render_layouts(found: LayoutComparison, old: str, new: str, form: str = "tex
     if form == "json":
         return "".join(json_line(_as_dict(one)) + "\n" for one in findings)
     if form == "markdown":
-        return "\n".join(_markdown(findings, found, old, new)) + "\n"
+        return "\n".join(_markdown(findings, found, old, new, guide)) + "\n"
     return "".join(f"{one.title}, {in_words(one.versions)}: {_what(one, old, new)}\n" for one in findings)
 
 
@@ -96,7 +98,7 @@ def _brief(place: tuple[str, str, str]) -> tuple[str, str, str]:
     return path, before, after
 
 
-def _markdown(findings: list[Finding], found: LayoutComparison, old: str, new: str) -> Iterator[str]:
+def _markdown(findings: list[Finding], found: LayoutComparison, old: str, new: str, guide: str) -> Iterator[str]:
     sides = code(old), code(new)
     yield f"## Layouts: {sides[0]} → {sides[1]}"
     yield ""
@@ -106,12 +108,19 @@ def _markdown(findings: list[Finding], found: LayoutComparison, old: str, new: s
     for one in findings:
         if one.place:
             path, before, after = _brief(one.place)
-            cells = code(one.title), in_words(one.versions), code(path) if path else "–", code(before), code(after)
+            cells = code(one.title), _linked(one, guide), code(path) if path else "–", code(before), code(after)
             yield f"| {' | '.join(cells)} |"
     for status, side in zip((OLD, NEW), sides, strict=True):
-        alone = [f"- {code(one.title)}: {in_words(one.versions)}" for one in findings if one.status == status]
+        alone = [f"- {code(one.title)}: {_linked(one, guide)}" for one in findings if one.status == status]
         if alone:
             yield from ("", f"### Only in {side}", "", *alone)
+
+
+def _linked(one: Finding, guide: str) -> str:
+    """The versions, with a link to the newest if the new side has them."""
+    message = one.message if one.status == NEW else one.partner
+    words = in_words(one.versions)
+    return link(words, guide + place_of(message, max(one.versions))) if guide and message else words
 
 
 def _as_dict(one: Finding) -> dict[str, Any]:

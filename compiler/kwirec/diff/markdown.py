@@ -18,16 +18,17 @@ from kwirec.diff.changes import (
 from kwirec.diff.compare_fields import default_text
 from kwirec.diff.judge import JudgedChange, Judgement
 from kwirec.diff.sides import Side
+from kwirec.guide.links import place_of
 from kwirec.ir.schema import Message
 from kwirec.ir.sites import FieldSite
-from kwirec.markdown import code, prose
+from kwirec.markdown import code, link, prose
 from kwirec.versions import in_words
 
 SIGNS = {Severity.ERROR: "🔴", Severity.WARNING: "🟡", Severity.NOTE: "⚪"}
 
 
-def render_markdown(judgement: Judgement, old: Side, new: Side) -> str:
-    """The report: APIs ordered by key, then other messages by name."""
+def render_markdown(judgement: Judgement, old: Side, new: Side, guide: str = "") -> str:
+    """The report: APIs ordered by key, then other messages by name; with links if there is a ``guide``."""
     lines = [f"## Protocol changes: {code(old.name)} → {code(new.name)}", ""]
     counts = summary(judged.diagnostic for judged in judgement.findings)
     waived = f", {len(judgement.waived)} waived" if judgement.waived else ""
@@ -39,7 +40,7 @@ def render_markdown(judgement: Judgement, old: Side, new: Side) -> str:
     for judged in judgement.findings:
         groups.setdefault(_group(judged.change), []).append(judged)
     for (_, title), findings in sorted(groups.items()):
-        lines += ["", *_section(title, findings)]
+        lines += ["", *_section(title, findings, guide)]
     if judgement.waived:
         lines += ["", "### Waived", ""]
         lines += [
@@ -63,16 +64,31 @@ def _group(change: Change) -> tuple[int, str]:
     return 1 << 16, change.names[0]
 
 
-def _section(title: str, findings: list[JudgedChange]) -> Iterator[str]:
+def _section(title: str, findings: list[JudgedChange], guide: str) -> Iterator[str]:
     yield f"### {title}"
     yield ""
     shown = sorted(findings, key=lambda judged: (judged.rule.level, judged.severity is Severity.NOTE))
     for judged in shown:
         text = "; ".join(map(prose, (judged.diagnostic.message, *judged.diagnostic.notes)))
+        text += _link(judged.change, guide)
         yield f"- {SIGNS[judged.severity]} `{judged.rule.name}` ({judged.rule.level.word}): {text}"
     if rows := dict.fromkeys(_rows(judged.change for judged in shown)):
         yield from ("", "| | before | after |", "|---|---|---|")
         yield from (f"| {' | '.join(row)} |" for row in rows)
+
+
+def _link(change: Change, guide: str) -> str:
+    """A link to the newest version that changed and that the new side still has."""
+    if not guide or not isinstance(change, AnyMessageChange) or change.new is None:
+        return ""
+    message = change.new.message
+    version = max(change.versions.intersection(message.valid), default=None)
+    if version is None:
+        return ""
+    before = change.before if isinstance(change, VersionAdded) else None
+    if before is not None and before not in message.valid:
+        before = None
+    return f" ({link('guide', guide + place_of(message, version, before))})"
 
 
 def _rows(changes: Iterable[Change]) -> Iterator[tuple[str, str, str]]:

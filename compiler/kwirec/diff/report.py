@@ -21,10 +21,12 @@ from kwirec.json_text import json_line
 FORMATS = ("text", "markdown", "json", "github", "junit")
 
 
-def render_diff(judgement: Judgement, old: Side, new: Side, form: str = "text", *, color: bool = False) -> str:
-    """The whole report of a diff."""
+def render_diff(
+    judgement: Judgement, old: Side, new: Side, form: str = "text", *, color: bool = False, guide: str = ""
+) -> str:
+    """The whole report of a diff. Markdown has links to ``guide``, the address of a guide of the new side."""
     if form == "markdown":
-        return render_markdown(judgement, old, new)
+        return render_markdown(judgement, old, new, guide)
     if form == "json":
         return "".join(json_line(_as_dict(judged)) + "\n" for judged in (*judgement.findings, *judgement.waived))
     return render([judged.diagnostic for judged in judgement.findings], form, color=color)

@@ -91,7 +91,7 @@ def group_modules(schema: Schema) -> list[ModuleGroup]:
     groups: dict[str, list[Message]] = {}
     for message in schema.messages:
         if message.valid:
-            groups.setdefault(_module_path(message), []).append(message)
+            groups.setdefault(module_path(message), []).append(message)
     order = list(MessageKind)
     return [
         ModuleGroup(path=path, messages=tuple(sorted(messages, key=lambda m: (order.index(m.kind), m.name))))
@@ -99,7 +99,8 @@ def group_modules(schema: Schema) -> list[ModuleGroup]:
     ]
 
 
-def _module_path(message: Message) -> str:
+def module_path(message: Message) -> str:
+    """The module that a message is in, dotted, below the package."""
     name = snake_case(message.name)
     match message.kind:
         case MessageKind.REQUEST | MessageKind.RESPONSE:

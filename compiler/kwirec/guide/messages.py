@@ -15,23 +15,15 @@ from kwirec.guide.changes import VersionChange, changes
 from kwirec.guide.examples import Example, Examples
 from kwirec.guide.fields import FieldRow, field_rows
 from kwirec.guide.grammar import grammar
+from kwirec.guide.links import part_of
 from kwirec.guide.releases import Cell, Releases
 from kwirec.guide.rows import Row, rows
 from kwirec.guide.spans import Span
 from kwirec.ir.schema import Message, MessageKind
 from kwirec.lowering import Layouts, MessageLayout
-from kwirec.naming import python_name
 from kwirec.versions import VersionRange, runs_text
 
 SIGNS = {"same": "=", "lossless": "≈", "lossy": "−", "inconvertible": "✗"}
-PARTS = {
-    MessageKind.REQUEST: "request",
-    MessageKind.RESPONSE: "response",
-    MessageKind.COORDINATOR_KEY: "key",
-    MessageKind.COORDINATOR_VALUE: "value",
-}
-"""The part of a page that a message is. Anchors begin with it: ``#request-v12.topics``."""
-
 _PLAIN = """\
 message = {name}.decode(data, {version})
 data = message.encode({version})"""
@@ -221,9 +213,7 @@ def message_view(
     rows_of = {version: found[distinct.index(layout)].rows for version, layout in by_version.items()}
     return MessageView(
         message=message,
-        part=PARTS.get(
-            message.kind, "message" if message.kind is not MessageKind.HEADER else python_name(message.name)
-        ),
+        part=part_of(message),
         fields=field_rows(message),
         layouts=found,
         versions=list(_versions(matrix, distinct, releases)),

@@ -16,6 +16,7 @@ from kwirec.guide.assets import assets
 from kwirec.guide.chapters import Chapter
 from kwirec.guide.examples import Examples, Recorded
 from kwirec.guide.kips import Kips
+from kwirec.guide.links import page_of
 from kwirec.guide.messages import MessageView, message_view
 from kwirec.guide.page import render
 from kwirec.guide.release_pages import release_pages
@@ -195,7 +196,7 @@ def _message_pages(inputs: Inputs, releases: Releases) -> Iterator[MessagePage]:
         key = next((one.api_key for one in group.messages if one.is_rpc), None)
         table = tables.get(-1 if key is None else key, ())
         yield MessagePage(
-            path=f"{group.path.replace('.', '/')}.html",
+            path=page_of(group.path),
             title=title_of(group),
             group=group,
             messages=views,

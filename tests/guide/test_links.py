@@ -1,0 +1,80 @@
+"""Addresses of the guide, from outside it: pages exist, and hostile addresses are refused or escaped."""
+
+from __future__ import annotations
+
+import pytest
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from kwirec.cli import main
+from kwirec.diagnostics.examples import clock, field
+from kwirec.guide.links import guide_base, part_of, place_of
+from kwirec.guide.site import emit_site
+from kwirec.markdown import link
+from tests.effort import examples
+from tests.guide.conftest import CLOCKWORK, inputs
+
+
+def test_every_message_has_its_page_and_part() -> None:
+    given = inputs(CLOCKWORK)
+    pages = {artifact.path: artifact.text for artifact in emit_site(given)}
+    assert given.schema.messages
+    for message in (one for one in given.schema.messages if one.valid):
+        page, _, anchor = place_of(message, message.valid.high).partition("#")
+        assert f'data-part="{part_of(message)}" data-name="{message.name}"' in pages[page]
+        assert anchor == f"{part_of(message)}-v{message.valid.high}"
+
+
+@pytest.mark.parametrize(
+    ("url", "base"),
+    [
+        ("https://example.org/guide/", "https://example.org/guide/"),
+        ("http://localhost:8000", "http://localhost:8000/"),
+        ("file:///srv/guide", "file:///srv/guide/"),
+        ("../site", "../site/"),
+        (".", "./"),
+    ],
+)
+def test_addresses(url: str, base: str) -> None:
+    assert guide_base(url) == base
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "",
+        "javascript:alert(1)",
+        "JavaScript:alert(1)",
+        "data:text/html,x",
+        "//elsewhere.example",
+        "///elsewhere.example",
+        "\\\\elsewhere.example",
+        "https:site",
+        "https://",
+        "site?x",
+        "site#x",
+        "a b",
+        "a\n",
+        "a>b",
+        "http://[",
+    ],
+)
+def test_what_is_no_address_of_a_folder(url: str) -> None:
+    with pytest.raises(ValueError, match=r"address|IPv6"):
+        guide_base(url)
+
+
+@examples(0.3)
+@given(st.text(max_size=30))
+def test_a_link_is_one_link_with_its_address(url: str) -> None:
+    [paragraph] = [one for one in MarkdownIt().parse(link("guide", f"/{url}")) if one.type == "inline"]
+    assert [one.type for one in paragraph.children or ()] == ["link_open", "text", "link_close"]
+
+
+def test_the_command_refuses_other_addresses_and_formats(tmp_path_factory: pytest.TempPathFactory) -> None:
+    side = tmp_path_factory.mktemp("side") / "Clock.json"
+    side.write_text(clock(field("A")))
+    for options in (["--guide-url", "javascript:x", "--format", "markdown"], ["--guide-url", "site"]):
+        assert CliRunner().invoke(main, ["diff", str(side), str(side), *options]).exit_code == 2
