@@ -45,6 +45,14 @@ def _pause_collector() -> bool:
     return True
 
 
+def _restored(cls: type[Struct], values: tuple[object, ...]) -> Struct:
+    """An object from what :meth:`Struct.__reduce__` gave of it."""
+    made = cls.__new__(cls)
+    for slot, value in zip(cls.SLOTS, values, strict=True):
+        setattr(made, slot, value)
+    return made
+
+
 @mypyc_attr(acyclic=True, allow_interpreted_subclasses=True)
 class Struct:
     """A group of fields, each an attribute. ``unknown_tags`` keeps unknown tagged fields. Mutable, not hashable."""
@@ -83,6 +91,10 @@ class Struct:
         return True
 
     __hash__: ClassVar[None] = None  # type: ignore[assignment]
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """For copies and pickling, which would leave out the attributes of an interpreted class on a native base."""
+        return _restored, (type(self), tuple(getattr(self, slot) for slot in self.SLOTS))
 
     def __repr__(self) -> str:
         """Secrets are hidden: see :mod:`kwire.secrets`."""

@@ -111,7 +111,7 @@ def test_both_writers_write_the_same(records: list[Record], base_offset: int, ba
     for module in (loops, joined):
         try:
             written.append(module.write_records(records, base_offset, base_timestamp))
-        except ValueError:
+        except (TypeError, ValueError):  # natively a number of more than 64 bits is a TypeError
             written.append((b"given up", 0, 0))
     assert written[0] == written[1]
 
