@@ -109,7 +109,7 @@ def _record_types(logs: Logs) -> list[tuple[str, str, dict[str, int]]]:
             key: (of_value or of_key or "").removesuffix("Value").removesuffix("Key")
             for key, of_key, of_value in types
         }
-        found[name] = log, {snake_case(record).upper(): key for key, record in keyed.items()}
+        found[name] = log, {constant_name(record): key for key, record in keyed.items()}
     return [(name, log, members) for name, (log, members) in found.items()]
 
 
