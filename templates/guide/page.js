@@ -37,7 +37,7 @@ class Message {
     article.addEventListener("click", event => this.click(event));
   }
 
-  get place() { return (version, other) => `${this.part}-v${version}${other ? `-vs-${other}` : ""}`; }
+  place(version, other) { return `${this.part}-v${version}${other ? `-vs-${other}` : ""}`; }
 
   get chosen() { return this.radios.find(radio => radio.checked)?.value ?? String(this.data.newest); }
 
@@ -134,12 +134,9 @@ class Message {
   }
 
   drawBytes() {
-    const { hex, spans, source, version } = this.layout.example;
+    const { hex, spans, origin, version } = this.layout.example;
     const size = hex.length / 2;
-    const bytes = `${size} byte${size === 1 ? "" : "s"}`;
-    this.article.querySelector(".origin").textContent = source
-      ? `Version ${version}, as ${source} read or wrote it: ${bytes}.`
-      : `Version ${version}, made up: every field is set, every array has one element; ${bytes}.`;
+    this.article.querySelector(".origin").textContent = origin;
     this.owners = new Array(size).fill(-1);
     spans.forEach(([start, end], number) => this.owners.fill(number, start, end));
     const dump = [];
@@ -221,7 +218,7 @@ async function copied(text, told) {
 const messages = [...document.querySelectorAll("article.message")].map(article => new Message(article));
 
 function follow() {
-  const hash = decodeURIComponent(location.hash.slice(1));
+  const hash = location.hash.slice(1);
   const found = messages.find(({ part }) => hash === part || hash.startsWith(`${part}-`) || hash.startsWith(`${part}.`));
   const current = found ?? messages.find(one => one.article.classList.contains("current")) ?? messages[0];
   if (!current) return;

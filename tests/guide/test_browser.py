@@ -82,6 +82,18 @@ def test_the_version_bar_chooses_grammar_fields_and_bytes(folder: Path) -> None:
     assert result["back"].startswith("Version 4: ")
 
 
+def test_bytes_tell_where_they_are_from_and_an_anchor_that_is_none_is_ignored(folder: Path) -> None:
+    origins = """
+        const first = told(".origin");
+        location.hash = "#request-v4";
+        await until(() => told(".origin") !== first);
+        tell({ first, then: told(".origin") });
+    """
+    result = seen(folder, "api/fetch.html#100%", origins)
+    assert result["first"].startswith("Version 1")
+    assert result["then"].startswith("Version 4, as Kafka ")
+
+
 def test_a_comparison_is_a_link(folder: Path) -> None:
     result = seen(
         folder,

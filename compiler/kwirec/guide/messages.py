@@ -166,7 +166,7 @@ class MessageView:
             [span.start, span.end, span.depth, span.name, span.kind, self.value(span), field]
             for span, field in fields_of_spans(example, index)
         ]
-        return {"version": example.version, "source": example.source, "hex": example.data.hex(), "spans": spans}
+        return {"version": example.version, "origin": example.origin, "hex": example.data.hex(), "spans": spans}
 
     def value(self, span: Span) -> str:
         """The value of a span, with its name if the field has an enum."""
