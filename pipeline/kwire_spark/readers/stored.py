@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 
 import pyarrow as pa
+from pyarrow import compute
 from pyarrow.parquet import ParquetFile
 
+from kwire_spark.columns import EPOCH, TIME
 from kwire_spark.options import BrokenInputError
 from kwire_spark.stored import StoredTable
 
 ROWS = 4096
+COUNTS = frozenset({"requests", "errors", "refused", "connections"})
+"""Columns of CLIENTS that every row has."""
+MICROSECOND = timedelta(microseconds=1)
+TIMES = range(*((end.replace(tzinfo=UTC) - EPOCH) // MICROSECOND for end in (datetime.min, datetime.max)))
+"""Microseconds that Python has times for."""
 
 
 def stored_batches(table: StoredTable, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     """The rows of a table, with the columns of ``schema``: those that the table lacks are null.
 
-    :class:`~kwire_spark.options.BrokenInputError` if a file is no Parquet, or a column is of another type.
+    :class:`~kwire_spark.options.BrokenInputError` if a file is no Parquet, or has values that no table of
+    kwire has.
     """
     for path in table.files:
         try:
@@ -31,4 +40,15 @@ def stored_batches(table: StoredTable, schema: pa.Schema) -> Iterator[pa.RecordB
 def _column(batch: pa.RecordBatch, field: pa.Field) -> pa.Array:
     if field.name not in batch.schema.names:
         return pa.nulls(batch.num_rows, field.type)
-    return batch.column(field.name).cast(field.type)
+    column = batch.column(field.name).cast(field.type)
+    if field.name in COUNTS and (column.null_count or any(end < 0 for end in _ends(column))):
+        raise pa.ArrowInvalid(f"{field.name} is null or negative")
+    if field.type == TIME and not all(end in TIMES for end in _ends(column)):
+        raise pa.ArrowInvalid(f"{field.name} is no time of the years 1 to 9999")
+    return column
+
+
+def _ends(column: pa.Array) -> list[int]:
+    """The least and the largest number, if there is any."""
+    found = compute.min_max(column.cast(pa.int64())).as_py()
+    return [end for end in found.values() if end is not None]
