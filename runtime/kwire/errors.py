@@ -132,7 +132,8 @@ class UnknownVersionError(UnknownNameError, kind="version"):
 
 
 class UnknownColumnError(UnknownNameError, kind="column"):
-    """Raised for a column that a message does not have. ``name`` is its path, such as ``topics.name``."""
+    """Raised for a column that a message, a struct in it, or the table of records does not have. ``name`` is its name
+    there."""
 
 
 class UnknownReleaseError(UnknownNameError, kind="release"):

@@ -10,11 +10,11 @@ from typing import Any, NamedTuple, TypeVar
 import pyarrow as pa
 from pyarrow import compute
 
+from kwire import is_native
 from kwire.arrow.read import structs_from
 from kwire.arrow.schema import message_type, selected
 from kwire.arrow.wire import read_frames, wanted
 from kwire.arrow.write import Write, absent, struct_writer
-from kwire.columns import messages
 from kwire.columns.program import Program, UnsuitableError
 from kwire.errors import DecodeError
 from kwire.frames import MAX_FRAME
@@ -28,7 +28,7 @@ Data = bytes | bytearray | memoryview
 Versions = int | Sequence[int]
 """The version of all messages, or the version of each."""
 
-COMPILED = not messages.__file__.endswith(".py")
+COMPILED = is_native()
 
 AT_ONCE = 1 << 20
 """How many bytes of unusual frames are decoded into objects at a time."""

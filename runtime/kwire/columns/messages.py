@@ -2,7 +2,7 @@
 
 A program is made by :mod:`kwire.columns.program` for a message, a version and the wanted columns. It is an array of
 64-bit words. An instruction is a word: operation (bits 0 to 7), flags (8 to 15), column (16 to 31), argument (32 to
-62), and whether it is the last one of a struct (the sign). Fixed bytes that nobody wants are added to the argument of
+62), and whether it is the last one of a struct (the sign). Unwanted bytes of fixed size are added to the argument of
 the instruction before them.
 
 Like emitted codecs, this reads without bookkeeping and gives up on anything unusual: the caller decodes such a frame
@@ -93,8 +93,8 @@ class Machine:
         self.outs = [BytesWriter() for _ in range(columns)]
 
     def read(self, data: bytes, bounds: list[int]) -> list[int]:
-        """Read the frames between neighbouring ``bounds`` of ``data``, which is shorter than 2 GiB. The result are
-        the numbers of frames that could not be read, of which nothing is left in the columns."""
+        """Read the frames between neighbouring ``bounds`` of ``data``, which is shorter than 2 GiB. Returns the
+        numbers of the frames that could not be read; the columns have nothing of these."""
         failed: list[int] = []
         outs = self.outs
         self.data = data

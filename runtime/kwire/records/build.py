@@ -5,6 +5,7 @@ from __future__ import annotations
 import zlib
 from struct import Struct, error
 
+from kwire import is_native
 from kwire.errors import EncodeError
 from kwire.records import joined, loops, message_sets
 from kwire.records.batch import Batch
@@ -40,7 +41,7 @@ KEPT = (
 )
 """The settings of magic 2 that a batch has as attributes, and keeps when it is encoded again."""
 
-write_records = joined.write_records if loops.__file__.endswith(".py") else loops.write_records
+write_records = loops.write_records if is_native() else joined.write_records
 
 
 def encode_batch(
