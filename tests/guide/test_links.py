@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+from kwire.protocol import registry
+from kwire_spark.reports import guide
 from kwirec.cli import main
 from kwirec.diagnostics.examples import clock, field
 from kwirec.guide.links import guide_base, part_of, place_of
@@ -15,6 +19,8 @@ from kwirec.guide.site import emit_site
 from kwirec.markdown import link
 from tests.effort import examples
 from tests.guide.conftest import CLOCKWORK, inputs
+
+MARKDOWN = MarkdownIt()
 
 
 def test_every_message_has_its_page_and_part() -> None:
@@ -27,6 +33,18 @@ def test_every_message_has_its_page_and_part() -> None:
         assert anchor == f"{part_of(message)}-v{message.valid.high}"
 
 
+def test_reports_of_the_pipeline_link_to_the_same_places() -> None:
+    here = guide.Guide("", registry("clockwork_wire"))
+    requests = [one for one in inputs(CLOCKWORK).schema.messages if one.name.endswith("Request") and one.valid]
+    assert requests
+    for message in requests:
+        newest = message.valid.high
+        assert here.link(message.name.removesuffix("Request"), [newest - 1, newest]) == place_of(message, newest)
+        assert here.link(message.name.removesuffix("Request"), [newest + 1]).endswith(".html#request")
+    assert here.link("Unknown", [1]) == ""
+
+
+@pytest.mark.parametrize("check", [guide_base, guide.guide_base])
 @pytest.mark.parametrize(
     ("url", "base"),
     [
@@ -37,10 +55,11 @@ def test_every_message_has_its_page_and_part() -> None:
         (".", "./"),
     ],
 )
-def test_addresses(url: str, base: str) -> None:
-    assert guide_base(url) == base
+def test_addresses(url: str, base: str, check: Callable[[str], str]) -> None:
+    assert check(url) == base
 
 
+@pytest.mark.parametrize("check", [guide_base, guide.guide_base])
 @pytest.mark.parametrize(
     "url",
     [
@@ -61,15 +80,15 @@ def test_addresses(url: str, base: str) -> None:
         "http://[",
     ],
 )
-def test_what_is_no_address_of_a_folder(url: str) -> None:
+def test_what_is_no_address_of_a_folder(url: str, check: Callable[[str], str]) -> None:
     with pytest.raises(ValueError, match=r"address|IPv6"):
-        guide_base(url)
+        check(url)
 
 
 @examples(0.3)
 @given(st.text(max_size=30))
 def test_a_link_is_one_link_with_its_address(url: str) -> None:
-    [paragraph] = [one for one in MarkdownIt().parse(link("guide", f"/{url}")) if one.type == "inline"]
+    [paragraph] = [one for one in MARKDOWN.parse(link("guide", f"/{url}")) if one.type == "inline"]
     assert [one.type for one in paragraph.children or ()] == ["link_open", "text", "link_close"]
 
 

@@ -12,8 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kwire_kafka import PROTOCOL
 from kwire_spark.reports import charts
 from kwire_spark.reports.charts import plain
+from kwire_spark.reports.guide import Guide
 from kwire_spark.reports.page import embedded, page
 from kwire_spark.reports.report import Chart, Report, Table
 from kwire_spark.reports.text import label, shown, visible
@@ -71,6 +73,14 @@ def test_the_policy_allows_the_scripts_of_the_page_and_nothing_else(elements: El
     scripts = [text for facts, text in elements.named("script") if facts.get("type") != "application/json"]
     assert allowed == [f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'" for text in scripts]
     assert policy.startswith("default-src 'none'; ")
+
+
+def test_apis_link_to_the_guide() -> None:
+    table = Table("t", "T", rows=(("Fetch", 12), ("Fetch", None), (HOSTILE[2], 1))).with_columns("api", "version")
+    found = Report("r", "R", (), (table,), guide=Guide("https://a.example/?'\"<&", PROTOCOL))
+    links = [(facts["href"], text) for facts, text in Elements(page(found)).named("a")]
+    start = "https://a.example/?'\"<&api/fetch.html#request"
+    assert links == [(f"{start}-v12", "Fetch"), (start, "Fetch")]
 
 
 def test_charts_travel_as_they_are(elements: Elements) -> None:

@@ -37,6 +37,21 @@ def test_census(log: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) ->
     assert parquet.read_table(tmp_path / "clients").num_rows
 
 
+@pytest.mark.parametrize("name", ["clients", "census", "readiness"])
+def test_pages_link_to_the_guide(log: Path, tmp_path: Path, name: str) -> None:
+    options = ["--target", "4.1.1"] if name == "readiness" else []
+    assert run([name, str(log), *options, "--out", str(tmp_path), "-q", "--guide-url", "../site"]) in (0, 1)
+    assert 'href="../site/api/' in (tmp_path / f"{name}.html").read_text()
+
+
+def test_another_address_of_the_guide_is_wrong_usage(
+    log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["census", str(log), "--out", str(tmp_path / "out"), "--guide-url", "javascript:x"]) == 2
+    assert "`javascript:x` is not the address of a folder" in " ".join(capsys.readouterr().err.split())
+    assert not (tmp_path / "out").exists()
+
+
 def test_latency(log: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert run(["latency", str(log), "--out", str(tmp_path), "-q"]) == 0
     assert "Latency of requests" in capfd.readouterr().out

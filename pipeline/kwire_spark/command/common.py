@@ -65,6 +65,24 @@ PROTOCOL = click.option(
 RELEASES = click.option(
     "--releases", metavar="PACKAGE", help="Generated package with the known releases; default: that of --protocol."
 )
+
+
+def _guide_base(context: click.Context, parameter: click.Parameter, url: str) -> str:
+    from kwire_spark.reports.guide import guide_base
+
+    try:
+        return guide_base(url) if url else ""
+    except ValueError as problem:
+        raise click.BadParameter(visible(str(problem), 1000)) from problem
+
+
+GUIDE = click.option(
+    "--guide-url",
+    metavar="URL",
+    default="",
+    callback=_guide_base,
+    help="Where the protocol guide is (`kwirec guide`): the page links to it.",
+)
 COVERAGE = click.option(
     "--min-coverage",
     type=click.FloatRange(0, 100),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kwire_spark.command.common import RELEASES, Run, with_inputs
+from kwire_spark.command.common import GUIDE, RELEASES, Run, with_inputs
 from kwire_spark.options import OptionError, Options
 from kwire_spark.reports.report import Column, Report, Table
 from kwire_spark.reports.text import counted
@@ -58,8 +58,9 @@ PLACE = ("source", "position", "topic", "partition", "offset", "_corrupt")
 
 
 @click.command
+@GUIDE
 @with_inputs(stored=["clients"])
-def clients(run: Run) -> int:
+def clients(run: Run, guide_url: str) -> int:
     """API versions in use by each client, with address, software and principal."""
     from kwire_spark.reports.client_usage import collected
 
@@ -68,7 +69,7 @@ def clients(run: Run) -> int:
         usage = usage_of(rows)
         return clients_report(usage[:MAX_ROWS], more + max(len(usage) - MAX_ROWS, 0))
 
-    return _publish(run, "Adding up", make_report)
+    return _publish(run, "Adding up", make_report, guide_url)
 
 
 def usage_of(rows: Iterable[Row]) -> list[dict[str, Any]]:
@@ -114,8 +115,9 @@ def clients_report(rows: Sequence[Row], more: int) -> Report:
 )
 @click.option("--target-config", metavar="FILE", help="Properties file of a client, for a target with TLS or SASL.")
 @RELEASES
+@GUIDE
 @with_inputs(stored=["clients"])
-def readiness(run: Run, target: str, target_config: str | None, releases: str | None) -> int:
+def readiness(run: Run, target: str, target_config: str | None, releases: str | None, guide_url: str) -> int:
     """Report clients that use versions which a release or a broker refuses.
 
     Exit codes: 0 no client is refused, 1 some are, 2 usage error, 3 failure, 4 none is, but less than --min-coverage
@@ -127,13 +129,16 @@ def readiness(run: Run, target: str, target_config: str | None, releases: str | 
 
     known = run.releases(releases)
     release = find_target(target, target_config, known)  # fail before anything is read
-    return _publish(run, f"Comparing with {titled(release)}", lambda seen: make_report(seen, release, known))
+    return _publish(
+        run, f"Comparing with {titled(release)}", lambda seen: make_report(seen, release, known), guide_url
+    )
 
 
 @click.command
 @RELEASES
+@GUIDE
 @with_inputs(stored=["clients", "exchanges"])
-def census(run: Run, releases: str | None) -> int:
+def census(run: Run, releases: str | None, guide_url: str) -> int:
     """Usage of APIs and versions by clients, over time, and which releases deprecate or refuse them."""
     from kwire_spark.reports.census import census as make_report
     from kwire_spark.tables.clients import EXCHANGE_COLUMNS
@@ -141,15 +146,21 @@ def census(run: Run, releases: str | None) -> int:
     known, exchanges = run.releases(releases), None
     if not run.inputs.tables or any(table.kind == "exchanges" for table in run.inputs.tables):
         exchanges = run.cached(run.read("exchanges", *EXCHANGE_COLUMNS))
-    return _publish(run, "Adding up", lambda seen: make_report(seen, exchanges, releases=known), exchanges)
+    return _publish(run, "Adding up", lambda seen: make_report(seen, exchanges, releases=known), guide_url, exchanges)
 
 
-def _publish(run: Run, doing: str, make: Callable[[Relation], Report], exchanges: Relation | None = None) -> int:
+def _publish(
+    run: Run, doing: str, make: Callable[[Relation], Report], guide_url: str, exchanges: Relation | None = None
+) -> int:
     """Make and publish a report on the table clients, and write the table."""
+    from kwire_spark.reports.guide import Guide
+
     seen = run.clients(exchanges)
     with run.step(doing):
         basis, report = run.basis(seen), make(seen)
     run.write_clients(seen)
+    if guide_url:
+        report = replace(report, guide=Guide(guide_url, run.protocol))
     return run.publish(report, basis, seen)
 
 

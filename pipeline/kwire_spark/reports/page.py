@@ -3,12 +3,14 @@
 Any text in it may be from the wire, and so is untrusted. Jinja escapes HTML. Data of charts is JSON in a block that
 browsers do not execute, with ``<`` escaped. As a second line of defence, the page's Content-Security-Policy allows
 two scripts by their hash and forbids everything else, including connections.
+Its links lead to the guide of ``report.guide``.
 """
 
 from __future__ import annotations
 
 import json
 from base64 import b64encode
+from collections.abc import Sequence
 from datetime import datetime
 from functools import cache
 from hashlib import sha256
@@ -80,13 +82,24 @@ def marked(column: Column, cell: Cell) -> str:
     return (column.mark or {}).get(str(cell), "")
 
 
+def link(report: Report, table: Table, row: Sequence[Cell], place: int) -> str:
+    """The address in the guide of the API of a row and of its newest version; empty in other columns."""
+    names = [column.name for column in table.columns]
+    if report.guide is None or names[place] != "api" or not isinstance(api := row[place], str):
+        return ""
+    found = [row[names.index(name)] for name in ("version", "versions") if name in names]
+    versions = [one for cell in found for one in (cell if isinstance(cell, tuple) else (cell,))]
+    return report.guide.link(api, [one for one in versions if isinstance(one, int)])
+
+
 @cache
 def _template() -> Any:
     from jinja2 import Environment, StrictUndefined
 
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     environment.filters |= {"shown": shown, "visible": visible, "sort_key": sort_key}
-    environment.globals |= {function.__name__: function for function in (marked, kind, is_numeric, filled, summed)}
+    functions = (marked, kind, is_numeric, filled, summed, link)
+    environment.globals |= {function.__name__: function for function in functions}
     return environment.from_string(_part("page.html.jinja"))
 
 

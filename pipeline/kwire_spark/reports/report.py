@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kwire_spark.reports.guide import Guide
 
 Cell = str | int | float | bool | datetime | None | tuple[str, ...] | tuple[int, ...]
 """A cell; times have a zone, and ``None`` is shown as an empty cell."""
@@ -78,7 +81,10 @@ class Chart:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """``name`` is the stem of the page's file. ``exit_code`` is 0, or 1 if the report needs action."""
+    """``name`` is the stem of the page's file. ``exit_code`` is 0, or 1 if the report needs action.
+
+    The page links APIs to ``guide``.
+    """
 
     name: str
     title: str
@@ -86,6 +92,7 @@ class Report:
     tables: tuple[Table, ...]
     charts: tuple[Chart, ...] = ()
     exit_code: int = 0
+    guide: Guide | None = None
 
     def table(self, name: str) -> Table:
         """The table of this name."""
