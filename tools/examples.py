@@ -16,7 +16,6 @@ from kwire_kafka import PROTOCOL
 from kwirec.diagnostics.diagnostic import Report
 from kwirec.driver import load
 from kwirec.guide.examples import EXAMPLES
-from kwirec.guide.messages import place_of
 from kwirec.guide.spans import read
 from kwirec.lowering import lower
 
@@ -39,7 +38,7 @@ def main() -> None:
             (s.start, s.path, s.kind) for s in trace.spans[start + 1 :] if s.end > s.start
         ]:
             continue
-        shown = len({place_of(span) for span in spans if span.end > span.start})
+        shown = len({span.place for span in spans if span.end > span.start})
         line = {"source": f"Kafka {source}", "message": name, "version": version, "hex": data.hex()}
         score = shown, -len(data)
         if (name, layout.fingerprint) not in best or score > best[name, layout.fingerprint][0]:

@@ -14,6 +14,14 @@ from kwirec.guide.examples import Example, Examples, read_examples
 from kwirec.guide.site import Inputs
 from kwirec.guide.spans import BadExampleError, read
 from kwirec.ir.schema import MessageKind
+from kwirec.lowering.layout import (
+    SCALARS,
+    ArrayKind,
+    FieldLayout,
+    MessageLayout,
+    StructKind,
+    TagLayout,
+)
 from tests.guide.conftest import UNION
 
 
@@ -68,6 +76,19 @@ def test_what_is_made_up_decodes_to_a_message_with_every_field_set(examples: lis
         body = one.data[one.spans[one.body].start :]
         message = PROTOCOL[name].decode(body, one.version)
         assert message.encode(one.version) == body
+
+
+def test_spans_name_the_places_of_their_fields() -> None:
+    """Also where a field has the name that batches of records have."""
+    size = FieldLayout("Size", SCALARS["int8"])
+    batch = FieldLayout("Batch", ArrayKind(True, False, StructKind("Batch", (size,), ())))
+    tag = TagLayout("Limit", 3, SCALARS["int8"], 0)
+    data = bytes([2, 5, 0, 1, 3, 1, 7])
+    spans = read(MessageLayout("M", StructKind("M", (batch,), (tag,))), data, {})
+    assert [(span.start, span.place) for span in spans] == [
+        *((0, ""), (0, "batch"), (1, "batch"), (1, "batch.size"), (2, "batch")),
+        *((3, ""), (4, ""), (6, "limit")),
+    ]
 
 
 def test_a_line_that_is_no_example_is_named(tmp_path: Path) -> None:

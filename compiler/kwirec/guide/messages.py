@@ -170,7 +170,7 @@ class MessageView:
 
     def value(self, span: Span) -> str:
         """The value of a span, with its name if the field has an enum."""
-        names = self._names.get(place_of(span), {})
+        names = self._names.get(span.place, {})
         return f"{span.text}  {names[span.text]}" if span.text in names else span.text
 
     @cached_property
@@ -186,15 +186,7 @@ def _type(row: Row) -> str:
 def fields_of_spans(example: Example, index: Mapping[str, int]) -> Iterator[tuple[Span, int]]:
     """Every span with the index of its field; -1 for headers and headings."""
     for number, span in enumerate(example.spans):
-        yield span, index.get(place_of(span), -1) if number >= example.body else -1
-
-
-def place_of(span: Span) -> str:
-    """``topics[0].partitions[2].index`` → ``topics.partitions.index``; what is in records is of their field."""
-    parts = [part.partition("[")[0] for part in span.path.split(".")]
-    if "batch" in parts:
-        parts = parts[: parts.index("batch")]
-    return ".".join(part for part in parts if part != "tagged fields")
+        yield span, index.get(span.place, -1) if number >= example.body else -1
 
 
 def message_view(

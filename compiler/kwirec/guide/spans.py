@@ -30,14 +30,15 @@ class BadExampleError(ValueError):
 class Span:
     """The meaning of the bytes from ``start`` to ``end``; the value starts at ``content``, after its length.
 
-    A heading, such as an element of an array, has no bytes. ``path`` has the indexes of arrays, ``text`` shows the
-    value.
+    A heading, such as an element of an array, has no bytes. ``path`` has the indexes of arrays, ``place`` is that of
+    the field as in :class:`~kwirec.guide.rows.Row`, also for what is in records; ``text`` shows the value.
     """
 
     start: int
     end: int
     content: int
     path: str
+    place: str
     name: str
     depth: int
     kind: str
@@ -65,7 +66,11 @@ class _Reader:
         path = ".".join(self.parts).replace(".[", "[")
         depth = len(self.parts) + self.sections
         name = name or (self.parts[-1] if self.parts else kind)
-        return Span(start, self.pos, start if content is None else content, path, name, depth, kind, text)
+        return Span(start, self.pos, start if content is None else content, path, self.place, name, depth, kind, text)
+
+    @property
+    def place(self) -> str:
+        return ".".join(part for part in self.parts if not part.startswith("[") and part != TAGGED)
 
     def take(self, size: int) -> bytes:
         if size > len(self.data) - self.pos:
@@ -132,7 +137,7 @@ class _Reader:
         path = ".".join((*self.parts, found.path)).replace(".[", "[")
         depth = len(self.parts) + self.sections + 1 + found.depth
         content = found.start if found.content is None else found.content
-        return Span(found.start, found.end, content, path, found.name, depth, found.kind, found.text)
+        return Span(found.start, found.end, content, path, self.place, found.name, depth, found.kind, found.text)
 
     def array(self, kind: ArrayKind) -> Iterator[Span]:
         start = self.pos
