@@ -51,8 +51,8 @@ snapshots: $(READY)  ## rewrite the snapshots of the tests and tests/generated: 
 	$(BIN)/kwirec generate --quiet $(CLOCKWORK)
 	$(PYTEST) --snapshot-update $(TESTS)
 
-native: $(READY)  ## compile runtime and codecs in place, what changed since the last time: needs a C compiler
-	$(BIN)/python -m tools.native
+native: $(READY)  ## compile runtime and codecs in place, what changed since the last time: needs a C compiler; MODULES=api/fetch
+	$(BIN)/python -m tools.native $(if $(MODULES),--modules $(MODULES))
 
 native-clean: $(READY)  ## remove what make native made: the tree is interpreted again
 	$(BIN)/python -m tools.native --clean

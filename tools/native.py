@@ -24,13 +24,14 @@ WORK = ROOT / "build" / "mypyc" / (sys.implementation.cache_tag or "python")
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tools.native", description=__doc__)
     parser.add_argument("--clean", action="store_true", help="remove the libraries and all intermediate files")
+    parser.add_argument("--modules", nargs="+", help="messages to compile, such as api/fetch; default: all")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     options = parser.parse_args(arguments)
     if options.clean:
         clean()
         return 0
     try:
-        built = build(options.jobs)
+        built = build(options.jobs, options.modules)
     except BuildError as problem:
         print(f"the sources do not compile:\n{problem}", file=sys.stderr)
         return 1
@@ -38,9 +39,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def build(jobs: int = os.cpu_count() or 1) -> Build:
-    """Compile in place what native wheels hold: the runtime and all messages."""
-    return compile_in_place(RUNTIME, PACKAGE, modules=codec_modules(PACKAGE), work=WORK, jobs=jobs)
+def build(jobs: int = os.cpu_count() or 1, modules: Sequence[str] | None = None) -> Build:
+    """Compile in place what native wheels hold, the runtime and all messages, or the runtime and ``modules``."""
+    return compile_in_place(RUNTIME, PACKAGE, modules=modules or codec_modules(PACKAGE), work=WORK, jobs=jobs)
 
 
 def clean() -> None:
