@@ -80,6 +80,12 @@ def test_an_api_key_counts_more_than_a_name() -> None:
     assert {one.partner.name for one in found.parting if one.message.name == "AskRequest"} == {"ToldRequest"}
 
 
+def test_an_api_key_that_two_messages_share_pairs_none() -> None:
+    shared = schema(f"{HEAD}  A: int8\n\n{HEAD.replace('Ask', 'Tell')}  A: int16\n")
+    found = compare_layouts(shared, schema(f"{HEAD}  A: int8\n"))
+    assert ({message.name for message, _ in found.equal}, found.parting) == ({"AskRequest"}, ())
+
+
 def test_a_struct_is_the_same_as_its_fields() -> None:
     found = compare_layouts(
         schema("Told => data, max version 0\n  A: =>\n    B: int8\n    C: int8\n"),

@@ -92,6 +92,10 @@ def test_a_link_is_one_link_with_its_address(url: str) -> None:
     assert [one.type for one in paragraph.children or ()] == ["link_open", "text", "link_close"]
 
 
+def test_a_link_has_no_entities() -> None:
+    assert 'href="/a&amp;copy;b"' in MARKDOWN.render(link("guide", "/a&copy;b"))
+
+
 def test_the_command_refuses_other_addresses_and_formats(tmp_path_factory: pytest.TempPathFactory) -> None:
     side = tmp_path_factory.mktemp("side") / "Clock.json"
     side.write_text(clock(field("A")))

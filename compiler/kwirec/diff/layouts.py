@@ -6,12 +6,14 @@ versions of headers. Two layouts are the same bytes if their texts are equal: a 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 
 from kwirec.diff.pairing import pair_messages
 from kwirec.ir import Message, Schema
+from kwirec.ir.schema import MessageKind
 from kwirec.lowering import lower
 from kwirec.lowering.headers import header_versions
 from kwirec.lowering.layout import ArrayKind, Kind, MessageLayout, StructKind, TagLayout
@@ -75,8 +77,8 @@ def compare_layouts(left: Schema, right: Schema) -> LayoutComparison:
 
 def _pairs(left: Schema, right: Schema) -> Iterator[tuple[Message | None, Message | None]]:
     """Requests and responses by their api key, and what remains by its name; ``None`` if one side has no such."""
-    numbered = {(message.kind, message.api_key): message for message in right.messages if message.is_rpc}
-    same = [(one, numbered[one.kind, one.api_key]) for one in left.messages if (one.kind, one.api_key) in numbered]
+    mine, theirs = _by_number(left), _by_number(right)
+    same = [(one, theirs[number]) for number, one in mine.items() if number in theirs]
     yield from same
     paired = {one.name for one, _ in same}, {other.name for _, other in same}
     rest = pair_messages(
@@ -88,6 +90,13 @@ def _pairs(left: Schema, right: Schema) -> Iterator[tuple[Message | None, Messag
     yield from ((pair.old.message, pair.new.message) for pair in rest.persisted)
     yield from ((site.message, None) for site in rest.removed)
     yield from ((None, site.message) for site in rest.added)
+
+
+def _by_number(schema: Schema) -> dict[tuple[MessageKind, int | None], Message]:
+    """Requests and responses by kind and api key, without those that share both."""
+    found = [((message.kind, message.api_key), message) for message in schema.messages if message.is_rpc]
+    uses = Counter(number for number, _ in found)
+    return {number: message for number, message in found if uses[number] == 1}
 
 
 def _header_difference(left: int | None, right: int | None) -> tuple[str, str, str] | None:
