@@ -407,11 +407,12 @@ def diff(
     key, others by name, and only their bytes are compared. The exit code is 1 if any version differs.
     """
     from kwirec.diff import Level, compare, judge
+    from kwirec.diff.layout_report import FORMATS
     from kwirec.diff.report import diff_summary, render_diff
     from kwirec.diff.sides import SideError, read_sides
 
-    if layouts and (level or form in ("github", "junit")):
-        raise click.UsageError("--layouts has no --level, and only the formats text, markdown and json")
+    if layouts and (level or form not in FORMATS):
+        raise click.UsageError(f"--layouts has no --level, and only the formats {', '.join(FORMATS)}")
     if guide_url and form != "markdown":
         raise click.UsageError("--guide-url is for --format markdown")
     report = Report()
