@@ -45,14 +45,6 @@ def _pause_collector() -> bool:
     return True
 
 
-def _restored(cls: type[Struct], values: tuple[object, ...]) -> Struct:
-    """An object from what :meth:`Struct.__reduce__` gave of it."""
-    made = cls.__new__(cls)
-    for slot, value in zip(cls.SLOTS, values, strict=True):
-        setattr(made, slot, value)
-    return made
-
-
 @mypyc_attr(acyclic=True, allow_interpreted_subclasses=True)
 class Struct:
     """A group of fields, each an attribute. ``unknown_tags`` keeps unknown tagged fields. Mutable, not hashable."""
@@ -92,9 +84,13 @@ class Struct:
 
     __hash__: ClassVar[None] = None  # type: ignore[assignment]
 
-    def __reduce__(self) -> tuple[object, ...]:
-        """For copies and pickling, which would leave out the attributes of an interpreted class on a native base."""
-        return _restored, (type(self), tuple(getattr(self, slot) for slot in self.SLOTS))
+    def __getstate__(self) -> dict[str, Any]:
+        """For copies and pickling: a native base leaves out the attributes of an interpreted class."""
+        return {slot: getattr(self, slot) for slot in self.SLOTS}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for slot, value in state.items():
+            setattr(self, slot, value)
 
     def __repr__(self) -> str:
         """Secrets are hidden: see :mod:`kwire.secrets`."""
