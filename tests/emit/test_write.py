@@ -79,6 +79,15 @@ def test_stale_files_go_with_their_empty_folders(tmp_path: Path) -> None:
     assert not (tmp_path / "old").exists()
 
 
+def test_the_native_build_of_a_package_stays(tmp_path: Path) -> None:
+    write(artifacts(a="x=1"), tmp_path, origin={})
+    library = tmp_path / "a.cpython-311-x86_64-linux-gnu.so"
+    library.write_bytes(b"native")
+    assert write(artifacts(a="x=1"), tmp_path, origin={}, check=True).is_clean
+    assert write(artifacts(a="x=2"), tmp_path, origin={}).written == ["a.py", MANIFEST]
+    assert library.read_bytes() == b"native"
+
+
 def test_check_says_what_differs_and_writes_nothing(tmp_path: Path) -> None:
     write(artifacts(a="x=1", b="y=2"), tmp_path, origin={})
     before = tree(tmp_path)

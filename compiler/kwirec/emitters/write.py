@@ -29,6 +29,8 @@ from kwirec.json_text import json_text
 MANIFEST = "manifest.json"
 GENERATOR = "kwirec"
 IGNORED = ("__pycache__", STAGE)
+LIBRARIES = (".so", ".pyd")
+"""The native build of a package lies next to its modules."""
 LINE_LENGTH = 118
 PROCESSES = 2
 _PATH = re.compile(r"(?:\w+/)*\w+(?:[.-]\w+)*\.(?:py|json|md|typed|html|css|js)")
@@ -118,11 +120,12 @@ def _write(
 
 
 def _files(folder: Path) -> Iterator[str]:
-    """All in ``folder`` but folders; links, which are not followed, are files."""
+    """All in ``folder`` but folders and libraries; links, which are not followed, are files."""
     for parent, folders, files in os.walk(folder):
         links = [name for name in folders if Path(parent, name).is_symlink()]
         folders[:] = [name for name in folders if name not in IGNORED]
-        yield from (Path(parent, name).relative_to(folder).as_posix() for name in (*links, *files))
+        ours = (name for name in files if not name.endswith(LIBRARIES))
+        yield from (Path(parent, name).relative_to(folder).as_posix() for name in (*links, *ours))
 
 
 def _refuse(folder: Path, foreign: Collection[str]) -> None:
