@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from kwire.uuids import Uuid
@@ -21,7 +22,7 @@ from kwire_kafka.api.create_topics import CreatableTopicResult
 from kwire_kafka.api.fetch import FetchableTopicResponse
 from kwire_kafka.api.metadata import MetadataResponseTopic
 from kwire_spark.columns import EXCHANGES
-from kwire_spark.tables.names import NO_ID
+from kwire_spark.tables.names import NO_ID, named
 from kwire_spark.tables.topics import topic_names, with_topic_names
 from kwire_spark.tables.typed import messages
 from tests.pipeline.report_rows import exchange, in_spark
@@ -102,3 +103,12 @@ def test_structs_with_an_id_alone_get_a_name(spark: SparkSession) -> None:
 
 def test_the_id_that_is_none() -> None:
     assert str(Uuid(bytes(16))) == NO_ID
+
+
+def test_a_null_struct_keeps_fields_that_are_never_null() -> None:
+    """Parquet refuses null in a field that is not nullable, even within a null struct."""
+    fields = [pa.field("topic_id", pa.string()), pa.field("offset", pa.int64(), nullable=False)]
+    values = pa.StructArray.from_arrays([["a", "b"], [1, 2]], fields=fields, mask=pa.array([True, False]))
+    batch = named(pa.record_batch({"value": values}), pa.array(["a", "b"]), pa.array(["one", "two"]))
+    assert batch["value"].to_pylist() == [None, {"topic_id": "b", "offset": 2, "topic": "two"}]
+    assert batch["value"].field(1).null_count == 0

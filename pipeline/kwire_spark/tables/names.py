@@ -70,7 +70,8 @@ def _filled(column: pa.Array, ids: pa.Array, names: pa.Array) -> pa.Array:
         kind = pa.list_(column.type.value_field.with_type(values.type))
         return pa.ListArray.from_arrays(column.offsets, values, type=kind, mask=column.is_null())
     fields = list(column.type)
-    columns = [_filled(child, ids, names) for child in column.flatten()]
+    # flatten() would put nulls into the fields of null structs, and Parquet refuses those in fields that have none.
+    columns = [_filled(column.field(place), ids, names) for place in range(len(fields))]
     fields = [field.with_type(child.type) for field, child in zip(fields, columns, strict=True)]
     places = [field.name for field in fields]
     if "topic_id" in places:
