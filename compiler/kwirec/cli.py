@@ -21,6 +21,7 @@ from kwirec.versions import RELEASE
 if TYPE_CHECKING:
     from kwirec.diff.config import DiffConfig
     from kwirec.diff.sides import Side
+    from kwirec.driver import Generated
     from kwirec.frontend.notation import Dialect, Notation
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -134,13 +135,8 @@ def generate(
     if result is None:
         sys.exit(_status(report))
     outcome = result.outcome
-    _echo(
-        f"{result.messages} messages, {result.versions} versions, {result.layouts} distinct layouts; "
-        f"{outcome.lines} lines in {outcome.unchanged + len(outcome.written)} files, "
-        f"{len(outcome.written)} {'differ' if only_check else 'written'}, "
-        f"{len(outcome.removed)} {'obsolete' if only_check else 'removed'}; {result.seconds:.1f} s",
-        err=True,
-    )
+    lead = f"{result.messages} messages, {result.versions} versions, {result.layouts} distinct layouts"
+    _echo(f"{lead}; {outcome.lines} lines in {_files(result, only_check)}", err=True)
     if only_check and not outcome.is_clean:
         for path in [*outcome.written, *outcome.removed]:
             _echo(f"{(out / package / path).as_posix()} is out of date: run `kwirec generate`", err=True)
@@ -190,12 +186,7 @@ def guide(
     if result is None:
         sys.exit(_status(report))
     outcome = result.outcome
-    _echo(
-        f"{result.messages} messages, {result.versions} versions; {outcome.unchanged + len(outcome.written)} files, "
-        f"{len(outcome.written)} {'differ' if only_check else 'written'}, "
-        f"{len(outcome.removed)} {'obsolete' if only_check else 'removed'}; {result.seconds:.1f} s",
-        err=True,
-    )
+    _echo(f"{result.messages} messages, {result.versions} versions; {_files(result, only_check)}", err=True)
     if not only_check:
         _echo(f"open {(out / 'index.html').as_posix()}", err=True)
     elif not outcome.is_clean:
@@ -465,6 +456,16 @@ def _check_package_name(package: str) -> None:
         raise click.UsageError(f"{package!r} is not a valid package name")
     if package in ("kwire", "kwirec") or package in sys.stdlib_module_names:
         raise click.UsageError(f"{package!r} would shadow an existing package: choose another name")
+
+
+def _files(result: Generated, only_check: bool) -> str:
+    """How many files there are, and what became of them."""
+    outcome = result.outcome
+    differ, obsolete = ("differ", "obsolete") if only_check else ("written", "removed")
+    return (
+        f"{outcome.unchanged + len(outcome.written)} files, {len(outcome.written)} {differ}, "
+        f"{len(outcome.removed)} {obsolete}; {result.seconds:.1f} s"
+    )
 
 
 def _echo(text: str, *, nl: bool = True, err: bool = False) -> None:

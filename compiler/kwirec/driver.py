@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kwirec.diagnostics.diagnostic import Report
 from kwirec.diagnostics.reading import read_sources
@@ -26,6 +27,9 @@ from kwirec.frontend.notation import Dialect, Notation
 from kwirec.ir import Schema, resolve
 from kwirec.lowering import Layouts, lower
 from kwirec.validation import validate
+
+if TYPE_CHECKING:
+    from kwirec.guide.site import Inputs
 
 Phase = Callable[[str, int, int], None]
 """Receives progress: the phase, the number of finished items and the total."""
@@ -138,23 +142,10 @@ def guide(
     Raises ``OSError`` for files next to the definitions that are not what they should be, and
     :class:`OutputNotGeneratedError` as :func:`generate` does.
     """
-    from kwirec.guide.chapters import read_chapters
-    from kwirec.guide.examples import read_examples
-    from kwirec.guide.kips import read_kips
-    from kwirec.guide.site import Inputs, emit_site
+    from kwirec.guide.site import emit_site
 
-    layouts = lower(loaded.schema)
-    inputs = Inputs(
-        schema=loaded.schema,
-        layouts=layouts,
-        history=history_of(paths),
-        errors=loaded.errors,
-        recorded=read_examples(paths),
-        kips=read_kips(paths),
-        chapters=read_chapters(paths),
-        title=title,
-        package=package,
-    )
+    inputs = guide_inputs(loaded, paths, title=title, package=package)
+    layouts = inputs.layouts
     artifacts = emit_site(inputs, lambda done, total: phase("emit", done, total))
     outcome = write(artifacts, out, origin={"definitions": _digest(loaded)}, check=check)
     return Generated(
@@ -163,6 +154,27 @@ def guide(
         layouts=layouts.distinct,
         outcome=outcome,
         seconds=time.perf_counter() - loaded.started,
+    )
+
+
+def guide_inputs(loaded: Loaded, paths: Sequence[Path], *, title: str, package: str) -> Inputs:
+    """What the guide is made from: the definitions, and the files next to them. Raises ``OSError`` or
+    ``ValueError``, which name the file."""
+    from kwirec.guide.chapters import read_chapters
+    from kwirec.guide.examples import read_examples
+    from kwirec.guide.kips import read_kips
+    from kwirec.guide.site import Inputs
+
+    return Inputs(
+        schema=loaded.schema,
+        layouts=lower(loaded.schema),
+        history=history_of(paths),
+        errors=loaded.errors,
+        recorded=read_examples(paths),
+        kips=read_kips(paths),
+        chapters=read_chapters(paths),
+        title=title,
+        package=package,
     )
 
 

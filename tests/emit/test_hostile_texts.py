@@ -31,17 +31,14 @@ from kwirec.cli import main
 from kwirec.diagnostics.columns import printable
 from kwirec.diagnostics.diagnostic import Report
 from kwirec.diagnostics.render import FORMATS, render
-from kwirec.driver import Loaded, load
+from kwirec.driver import Loaded, guide_inputs, load
 from kwirec.emitters.codecs import emit_module
 from kwirec.emitters.compat import emit_compatibility, history_of
 from kwirec.emitters.environment import Artifact
 from kwirec.emitters.models import emit_models
 from kwirec.emitters.modules import group_modules
 from kwirec.emitters.package import emit_package
-from kwirec.guide.chapters import read_chapters
-from kwirec.guide.examples import read_examples
-from kwirec.guide.kips import read_kips
-from kwirec.guide.site import Inputs, emit_site
+from kwirec.guide.site import emit_site
 from kwirec.guide.spans import BadExampleError
 from kwirec.json_text import json_line
 from kwirec.lowering import lower
@@ -215,17 +212,7 @@ def artifacts(loaded: Loaded, folder: Path, package: str) -> list[Artifact]:
 
 def site(loaded: Loaded, folder: Path, package: str) -> list[Artifact]:
     """The protocol guide, without the files that all guides share."""
-    inputs = Inputs(
-        schema=loaded.schema,
-        layouts=lower(loaded.schema),
-        history=history_of([folder]),
-        errors=loaded.errors,
-        recorded=read_examples([folder]),
-        kips=read_kips([folder]),
-        chapters=read_chapters([folder]),
-        title="Clocks",
-        package=package,
-    )
+    inputs = guide_inputs(loaded, [folder], title="Clocks", package=package)
     return [
         Artifact(path=f"site/{one.path}", text=one.text)
         for one in emit_site(inputs)

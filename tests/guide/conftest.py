@@ -8,13 +8,8 @@ from pathlib import Path
 import pytest
 
 from kwirec.diagnostics.diagnostic import Report
-from kwirec.driver import Loaded, load
-from kwirec.emitters.compat import history_of
-from kwirec.guide.chapters import read_chapters
-from kwirec.guide.examples import read_examples
-from kwirec.guide.kips import read_kips
+from kwirec.driver import Loaded, guide_inputs, load
 from kwirec.guide.site import Inputs, emit_site
-from kwirec.lowering import lower
 
 ROOT = Path(__file__).parents[2]
 UNION = ROOT / "message_defs" / "kafka"
@@ -29,18 +24,7 @@ def loaded(folder: Path) -> Loaded:
 
 
 def inputs(folder: Path, package: str = "") -> Inputs:
-    found = loaded(folder)
-    return Inputs(
-        schema=found.schema,
-        layouts=lower(found.schema),
-        history=history_of([folder]),
-        errors=found.errors,
-        recorded=read_examples([folder]),
-        kips=read_kips([folder]),
-        chapters=read_chapters([folder]),
-        title="Kafka protocol",
-        package=package,
-    )
+    return guide_inputs(loaded(folder), [folder], title="Kafka protocol", package=package)
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,7 @@ import pytest
 
 from kwire.trace import expand_records, trace_request, trace_response
 from kwire_kafka import PROTOCOL
-from kwirec.emitters.modules import class_names, group_modules
+from kwirec.emitters.modules import group_modules
 from kwirec.guide.examples import Example, Examples, read_examples
 from kwirec.guide.site import Inputs
 from kwirec.guide.spans import BadExampleError, read
@@ -28,11 +28,7 @@ from tests.guide.conftest import UNION
 @pytest.fixture(scope="module")
 def examples(union: Inputs) -> list[tuple[str, Example]]:
     """Every example of the protocol with its message."""
-    classes = {}
-    for group in group_modules(union.schema):
-        names = class_names(group.messages)
-        for message in group.messages:
-            classes[message.name] = {struct.name: names[message.name, struct.name] for struct in message.structs}
+    classes = {message: names for group in group_modules(union.schema) for message, names in group.names.items()}
     found = Examples(union.layouts, union.recorded, classes)
     made = []
     for message in union.schema.messages:

@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from kwirec.emitters.compat_matrix import message_matrix
 from kwirec.emitters.compat_pages import negotiation_table
 from kwirec.emitters.environment import Artifact
-from kwirec.emitters.modules import ModuleGroup, class_names, group_modules
+from kwirec.emitters.modules import ModuleGroup, group_modules
 from kwirec.emitters.release_facts import negotiations
 from kwirec.frontend import ErrorDecl
 from kwirec.guide.assets import assets
@@ -180,12 +180,7 @@ def emit_site(inputs: Inputs, progress: Progress = lambda done, total: None) -> 
 
 def _message_pages(inputs: Inputs, releases: Releases) -> Iterator[MessagePage]:
     groups = group_modules(inputs.schema)
-    classes = {
-        message.name: {struct.name: names[message.name, struct.name] for struct in message.structs}
-        for group in groups
-        for names in [class_names(group.messages)]
-        for message in group.messages
-    }
+    classes = {message: names for group in groups for message, names in group.names.items()}
     examples = Examples(inputs.layouts, inputs.recorded, classes)
     tables = {api.key: negotiation_table(api) for api in negotiations(inputs.history)}
     for group in groups:
