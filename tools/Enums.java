@@ -8,7 +8,8 @@ import java.util.regex.Pattern;
  *
  * Takes groups of three: a name to print, a class, and a pattern. An enum prints all its constants with the number that
  * it keeps of each (the pattern is not used); any other class its constants whose names match, by their first group. A
- * class that the release lacks prints nothing.
+ * class that the release lacks prints nothing, nor does an enum that keeps no numbers: ConsumerGroupMember$MemberState
+ * was not on the wire before 3.8.
  */
 public final class Enums {
     private static final String[] NUMBERS = {"id", "code", "value", "type", "messageType", "key"};
@@ -23,7 +24,10 @@ public final class Enums {
             }
             if (type.isEnum()) {
                 for (Object constant : type.getEnumConstants()) {
-                    print(arguments[i], ((Enum<?>) constant).name(), number(constant));
+                    Number number = number(constant);
+                    if (number != null) {
+                        print(arguments[i], ((Enum<?>) constant).name(), number);
+                    }
                 }
             } else {
                 Pattern pattern = Pattern.compile(arguments[i + 2]);
@@ -50,7 +54,7 @@ public final class Enums {
                 }
             }
         }
-        throw new NoSuchFieldException(type + " keeps no number under a known name");
+        return null;
     }
 
     private static void print(String enumName, String name, Number number) {

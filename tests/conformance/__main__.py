@@ -52,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     started = time.monotonic()
     try:
         with ProcessPoolExecutor(2) as workers:
-            reports = list(workers.map(partial(run, effort=effort), releases))
+            reports = [_told(report) for report in workers.map(partial(run, effort=effort), releases)]
     except (FileNotFoundError, MavenError) as missing:
         print(missing, file=sys.stderr)
         return 2
@@ -66,6 +66,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if differences:
         print(f"all {len(differences)} differences are in {DIFFERENCES}")
     return 1 if differences else 0
+
+
+def _told(report: ReleaseReport) -> ReleaseReport:
+    """The report, after a line of progress: all releases take half an hour."""
+    found = f"{sum(report.tally.counts.values()):,} comparisons, {len(report.tally.differences):,} differences"
+    print(f"Kafka {report.release}: {found}", file=sys.stderr, flush=True)
+    return report
 
 
 def newest(*, major: bool) -> list[str]:
