@@ -26,7 +26,7 @@ from benchmarks.timing import table
 DEFINITIONS = ROOT / "message_defs" / "kafka"
 TARGETS = {"cold": 60.0, "unchanged": 2.0, "one definition changed": 4.0}
 SIZE_TARGET = 6_000_000
-COMMAND = "import sys; from kwirec.cli import main; sys.argv[0] = 'kwirec'; main()"
+COMMAND = "import sys; from kwirec.command import main; sys.argv[0] = 'kwirec'; main()"
 
 
 Seconds = tuple[float, float]

@@ -22,7 +22,7 @@ LAYERS = (
     ("validation", "lowering"),
     ("guide", "merge", "emitters", "dump", "catalogue", "config", "native", "diff"),
     ("convert", "driver", "terminal", "scaffold"),
-    ("cli",),
+    ("command",),
 )
 """Packages of the compiler from left to right: imports point left, or stay within a column."""
 

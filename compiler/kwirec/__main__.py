@@ -10,7 +10,7 @@ from kwirec.diagnostics.columns import printable
 def main() -> None:
     """Run the command line, or exit with a hint if the dependencies of the compiler are not installed."""
     try:
-        from kwirec.cli import main as run
+        from kwirec.command import main as run
     except ModuleNotFoundError as problem:
         if problem.name not in ("black", "click", "jinja2", "rich"):
             raise

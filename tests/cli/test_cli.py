@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 from syrupy.assertion import SnapshotAssertion
 
-from kwirec.cli import main
+from kwirec.command import main
 
 DATA = Path(__file__).parent.parent / "data"
 TYPO = """{
@@ -239,3 +239,19 @@ def test_merge_reports_and_is_repeatable() -> None:
     assert kwirec("merge", "--release", "1.0.0", "defs", "--into", "union").exit_code == 0
     assert {p: p.read_bytes() for p in Path("union").rglob("*.json")} == before
     assert kwirec("merge", "--release", "newest", "defs", "--into", "union").exit_code == 2
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("check",),
+        ("generate", "--package", "clock_wire"),
+        ("guide",),
+        ("dump",),
+        ("convert", "--to", "krammar", "--out", "out"),
+    ],
+)
+def test_a_notation_is_said_for_files_whose_suffix_does_not_tell(command: tuple[str, ...]) -> None:
+    Path("Clock.txt").write_text(CLOCK)
+    assert kwirec(*command, "Clock.txt", "--notation", "json").exit_code == 0
+    assert kwirec(*command, "Clock.txt", "--notation", "krammar").exit_code == 1

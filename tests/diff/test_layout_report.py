@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 from syrupy.assertion import SnapshotAssertion
 
-from kwirec.cli import main
+from kwirec.command import main
 from kwirec.diagnostics.examples import clock, field, request
 from kwirec.diff.layout_report import FORMATS
 

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 from syrupy.assertion import SnapshotAssertion
 
-from kwirec.cli import main
+from kwirec.command import main
 from kwirec.diagnostics.examples import clock, field, request, response
 from kwirec.diff import RULES
 from kwirec.diff.report import FORMATS, list_rules

@@ -27,7 +27,7 @@ from markdown_it import MarkdownIt
 
 from kwire.command import main as kwire
 from kwire.schema import description
-from kwirec.cli import main
+from kwirec.command import main
 from kwirec.diagnostics.columns import printable
 from kwirec.diagnostics.diagnostic import Report
 from kwirec.diagnostics.render import FORMATS, render

@@ -12,7 +12,7 @@ from markdown_it import MarkdownIt
 
 from kwire.protocol import registry
 from kwire_spark.reports import guide
-from kwirec.cli import main
+from kwirec.command import main
 from kwirec.diagnostics.examples import clock, field
 from kwirec.guide.links import guide_base, part_of, place_of
 from kwirec.guide.site import emit_site

@@ -14,7 +14,7 @@ from posixpath import normpath
 import pytest
 from click.testing import CliRunner
 
-from kwirec.cli import main
+from kwirec.command import main
 from kwirec.guide.site import Inputs, emit_site
 from kwirec.merge.history import ApiFacts, History
 from tests.guide.conftest import CLOCKWORK, inputs

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from kwirec.cli import main
+from kwirec.command import main
 from kwirec.files import STAGE
 from kwirec.scaffold import DEFINITIONS, FILES
 

@@ -1,0 +1,189 @@
+"""Commands that compare or join protocols: ``diff``, ``lint-rules`` and ``merge``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from kwirec.command import options
+from kwirec.command.printing import CLEAN, FINDINGS, USAGE, echo, show, show_unused, status
+from kwirec.diagnostics.columns import printable
+from kwirec.diagnostics.diagnostic import Report
+from kwirec.versions import RELEASE
+
+if TYPE_CHECKING:
+    from kwirec.diff.config import DiffConfig
+    from kwirec.diff.sides import Side
+    from kwirec.frontend.notation import Notation
+    from kwirec.merge.merge import MergeOutcome
+
+
+@click.command()
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="SOURCE...")
+@options.reporting
+@click.option("--release", required=True, help="The Kafka release of SOURCE, such as 4.1.1.")
+@click.option("--into", type=click.Path(path_type=Path), default=Path("message_defs/kafka"), show_default=True)
+def merge(paths: Sequence[Path], form: str, report: Report, release: str, into: Path) -> None:
+    """Merge a Kafka release into the union of releases, and check the union against every release."""
+    from kwirec.merge import merge as run
+
+    if not RELEASE.fullmatch(release):
+        raise click.UsageError(f"invalid release {release!r}: expected numbers separated by dots")
+    outcome = run(into, release, paths, report)
+    show(report, form)
+    _show_merge(outcome)
+    if outcome.failed:
+        echo(f"{release} was not merged; no files were written", err=True)
+        sys.exit(max(FINDINGS, status(report)))
+    echo(
+        f"{release} merged: {len(outcome.added)} new messages, {len(outcome.changed)} changed, "
+        f"{len(outcome.written)} files written",
+        err=True,
+    )
+
+
+def _show_merge(outcome: MergeOutcome) -> None:
+    """Print what a merge found, and what its proof says."""
+    for conflict in outcome.conflicts:
+        echo(f"conflict: {conflict}", err=True)
+    for note in outcome.notes:
+        echo(f"note: {note}", err=True)
+    if outcome.proof is not None:
+        for mismatch in outcome.proof.mismatches:
+            echo(f"mismatch: {mismatch}", err=True)
+        echo(
+            f"{outcome.proof.proved} (release, message, version) verified, {outcome.proof.excepted} exceptions, "
+            f"{len(outcome.proof.mismatches)} mismatches",
+            err=True,
+        )
+
+
+def _diff_settings(path: Path | None) -> DiffConfig:
+    from kwirec.diff.config import load_diff_config
+
+    return load_diff_config(path)
+
+
+def _guide_url(context: click.Context, parameter: click.Parameter, url: str) -> str:
+    from kwirec.guide.links import guide_base
+
+    try:
+        return guide_base(url) if url else ""
+    except ValueError as problem:
+        raise click.BadParameter(printable(str(problem))) from problem
+
+
+@click.command()
+@click.argument("old")
+@click.argument("new")
+@click.option(
+    "--level",
+    type=click.Choice(["wire", "json", "source", "policy"]),
+    help="Kind of changes to look for; default: wire.",
+)
+@click.option("--layouts", is_flag=True, help="Compare bytes alone: which versions have others, and where they part.")
+@options.notation
+@options.format("text", "markdown", "json", "github", "junit")
+@options.config("settings", "tool.kwirec.diff", _diff_settings)
+@click.option(
+    "--union",
+    type=click.Path(path_type=Path),
+    default=Path("message_defs/kafka"),
+    show_default=True,
+    help="The union of releases that `release:` refers to.",
+)
+@click.option(
+    "--guide-url",
+    "guide_url",
+    metavar="URL",
+    default="",
+    callback=_guide_url,
+    help="Where the guide of NEW is (`kwirec guide`): links to it in Markdown.",
+)
+def diff(
+    old: str,
+    new: str,
+    level: str | None,
+    layouts: bool,
+    form: str,
+    settings: DiffConfig,
+    union: Path,
+    notation: Notation | None,
+    guide_url: str,
+) -> None:
+    """Report changes from OLD to NEW, and which of them break compatibility.
+
+    Each side is a file, folder, jar or zip; `ARCHIVE!FILE`; a git revision, `git:main` (with the path of the other
+    side) or `git:v1.2:PATH`; or a release in the union, `release:3.9.1`. Each level includes the previous ones: wire
+    (bytes of a numbered version), json (names in request logs), source (generated Python), policy (evolution rules).
+
+    With `--layouts`, the sides may be any two sources of the same protocol: requests and responses are paired by api
+    key, others by name, and only their bytes are compared. The exit code is 1 if any version differs.
+    """
+    from kwirec.diff.layout_report import FORMATS
+
+    if layouts and (level or form not in FORMATS):
+        raise click.UsageError(f"--layouts has no --level, and only the formats {', '.join(FORMATS)}")
+    if guide_url and form != "markdown":
+        raise click.UsageError("--guide-url is for --format markdown")
+    before, after = _read_sides(old, new, union, notation)
+    if layouts:
+        sys.exit(_diff_layouts(before, after, form, guide_url))
+    sys.exit(_diff_changes(before, after, level, form, settings, guide_url))
+
+
+def _read_sides(old: str, new: str, union: Path, notation: Notation | None) -> tuple[Side, Side]:
+    """Both sides; what keeps them from being read ends the program."""
+    from kwirec.diff.sides import SideError, read_sides
+
+    report = Report()
+    try:
+        before, after = read_sides(old, new, union, report, notation)
+    except SideError as problem:
+        raise click.UsageError(printable(str(problem))) from problem
+    if report.has_errors():
+        show(report, "text")
+        sys.exit(USAGE)
+    if incomparable := sorted(before.incomparable | after.incomparable):
+        names = ", ".join(incomparable)
+        echo(f"not compared (release differs from the union, see exceptions.json): {names}", err=True)
+    return before, after
+
+
+def _diff_changes(old: Side, new: Side, level: str | None, form: str, settings: DiffConfig, guide: str) -> int:
+    """Print what changed between two sides, and what breaks; the exit code."""
+    from kwirec.diff import Level, compare, judge
+    from kwirec.diff.report import diff_summary, render_diff
+
+    at = Level[level.upper()] if level else settings.level
+    judgement = judge(compare(old.schema, new.schema), at, old=old.schema, waivers=settings.waivers)
+    color = form == "text" and sys.stdout.isatty()
+    click.echo(render_diff(judgement, old, new, form, color=color, guide=guide), nl=False)
+    show_unused(judgement.unused)
+    echo(diff_summary(judgement, at), err=True)
+    return FINDINGS if judgement.breaking else CLEAN
+
+
+def _diff_layouts(old: Side, new: Side, form: str, guide: str) -> int:
+    """Print how the layouts of two sides differ; the exit code."""
+    from kwirec.diff.layout_report import layouts_summary, render_layouts
+    from kwirec.diff.layouts import compare_layouts
+
+    found = compare_layouts(old.schema, new.schema)
+    echo(render_layouts(found, old.name, new.name, form, guide), nl=False)
+    echo(layouts_summary(found, old.name, new.name), err=True)
+    return FINDINGS if found.parting else CLEAN
+
+
+@click.command("lint-rules")
+@options.format("text", "json", "markdown")
+def lint_rules(form: str) -> None:
+    """List the rules of `kwirec diff` with their levels."""
+    from kwirec.diff import RULES
+    from kwirec.diff.report import list_rules
+
+    echo(list_rules(RULES, form), nl=False)

@@ -1,0 +1,64 @@
+"""Options and arguments that several commands have."""
+
+from __future__ import annotations
+
+import keyword
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from kwirec.config import ConfigError, load_report
+from kwirec.diagnostics.render import FORMATS
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+paths = click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+notation = click.option(
+    "--notation", type=click.Choice(["json", "krammar"]), help="Notation of files whose suffix does not tell."
+)
+dialect = click.option(
+    "--dialect", type=click.Choice(["kwire", "franz-go"]), help="Dialect of the notation krammar; default: by suffix."
+)
+only_check = click.option("--check", "only_check", is_flag=True, help="Write nothing; fail if anything would change.")
+quiet = click.option("--quiet", "-q", is_flag=True, help="Hide progress.")
+
+
+def format(*choices: str) -> Callable[[F], F]:
+    """The option ``--format``, text unless another is chosen."""
+    return click.option("--format", "form", type=click.Choice(choices), default="text", show_default=True)
+
+
+def config(name: str, section: str, load: Callable[[Path | None], object]) -> Callable[[F], F]:
+    """The option ``--config``; the parameter ``name`` is what ``load`` makes of the file."""
+
+    def read(context: click.Context, parameter: click.Parameter, path: Path | None) -> object:
+        folders = (here := Path.cwd(), *here.parents)
+        nearest = (file for folder in folders if (file := folder / "pyproject.toml").exists())
+        try:
+            return load(path or next(nearest, None))
+        except ConfigError as problem:
+            raise click.UsageError(str(problem)) from problem
+
+    return click.option(
+        "--config",
+        name,
+        type=click.Path(path_type=Path, exists=True, dir_okay=False),
+        callback=read,
+        help=f"A pyproject.toml with [{section}]; default: the nearest one in this folder or its parents.",
+    )
+
+
+def reporting(function: F) -> F:
+    """The options ``--format`` and ``--config`` of commands that report findings."""
+    return format(*FORMATS)(config("report", "tool.kwirec", load_report)(function))
+
+
+def check_package_name(package: str) -> None:
+    """Raise ``UsageError`` for a name that cannot be that of a generated package."""
+    if not package.isidentifier() or keyword.iskeyword(package):
+        raise click.UsageError(f"{package!r} is not a valid package name")
+    if package in ("kwire", "kwirec") or package in sys.stdlib_module_names:
+        raise click.UsageError(f"{package!r} would shadow an existing package: choose another name")

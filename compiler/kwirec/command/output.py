@@ -1,0 +1,164 @@
+"""Commands that write what is made of definitions: ``generate``, ``guide`` and the project of ``new``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from kwirec.command import options
+from kwirec.command.printing import FINDINGS, echo, show, status
+from kwirec.diagnostics.columns import printable
+from kwirec.diagnostics.diagnostic import Report
+
+if TYPE_CHECKING:
+    from kwirec.driver import Generated, Loaded, Phase
+    from kwirec.frontend.notation import Notation
+
+
+@click.command()
+@options.paths
+@options.notation
+@options.reporting
+@click.option("--package", required=True, help="Name of the Python package to generate.")
+@click.option("--out", type=click.Path(path_type=Path), default=Path("generated"), show_default=True)
+@options.only_check
+@options.quiet
+def generate(
+    paths: Sequence[Path],
+    form: str,
+    report: Report,
+    package: str,
+    out: Path,
+    only_check: bool,
+    quiet: bool,
+    notation: Notation | None,
+) -> None:
+    """Generate a package of typed codecs from definitions.
+
+    The package is written if there are no errors; warnings do not affect the exit code. In its folder, only files of
+    an earlier run are replaced or removed: any other file is an error.
+    """
+    from kwirec.driver import generate as run
+
+    options.check_package_name(package)
+
+    def make(loaded: Loaded, phase: Phase) -> Generated:
+        return run(loaded, paths, package=package, out=out, check=only_check, phase=phase)
+
+    result = _made(paths, form, report, notation, quiet, make)
+    outcome = result.outcome
+    lead = f"{result.messages} messages, {result.versions} versions, {result.layouts} distinct layouts"
+    echo(f"{lead}; {outcome.lines} lines in {_files(result, only_check)}", err=True)
+    if only_check and not outcome.is_clean:
+        for path in [*outcome.written, *outcome.removed]:
+            echo(f"{(out / package / path).as_posix()} is out of date: run `kwirec generate`", err=True)
+        sys.exit(FINDINGS)
+
+
+@click.command()
+@options.paths
+@options.notation
+@options.reporting
+@click.option("--out", type=click.Path(path_type=Path), default=Path("site"), show_default=True)
+@click.option("--title", help="Title of the site; default: the name of the first folder, and `protocol`.")
+@click.option("--package", default="", help="Name of the generated package, for examples in Python; default: none.")
+@options.only_check
+@options.quiet
+def guide(
+    paths: Sequence[Path],
+    form: str,
+    report: Report,
+    out: Path,
+    title: str | None,
+    package: str,
+    only_check: bool,
+    quiet: bool,
+    notation: Notation | None,
+) -> None:
+    """Write the protocol guide: a static site of every message in every version.
+
+    It opens from the file system as from a server. Next to definitions it reads `releases.json`, `errors.json`,
+    recorded frames in `examples.jsonl`, and chapters in `guide/*.md`, where they exist. In its folder, only files of
+    an earlier run are replaced or removed.
+    """
+    from kwirec.driver import guide as run
+
+    if package:
+        options.check_package_name(package)
+    title = title or f"{paths[0].resolve().stem} protocol"
+
+    def make(loaded: Loaded, phase: Phase) -> Generated:
+        try:
+            return run(loaded, paths, title=title, package=package, out=out, check=only_check, phase=phase)
+        except (OSError, ValueError) as problem:  # files next to the definitions that are not what they should be
+            raise click.UsageError(printable(str(problem))) from problem
+
+    result = _made(paths, form, report, notation, quiet, make)
+    echo(f"{result.messages} messages, {result.versions} versions; {_files(result, only_check)}", err=True)
+    if not only_check:
+        echo(f"open {(out / 'index.html').as_posix()}", err=True)
+    elif not result.outcome.is_clean:
+        sys.exit(FINDINGS)
+
+
+def _made(
+    paths: Sequence[Path],
+    form: str,
+    report: Report,
+    notation: Notation | None,
+    quiet: bool,
+    make: Callable[[Loaded, Phase], Generated],
+) -> Generated:
+    """What ``make`` makes of the definitions, whose findings are printed; errors in them end the program."""
+    from kwirec.driver import OutputNotGeneratedError, load
+    from kwirec.terminal import phases
+
+    with phases(quiet=quiet) as phase:
+        loaded = load(paths, report, phase, notation=notation)
+        try:
+            result = None if report.has_errors() else make(loaded, phase)
+        except OutputNotGeneratedError as problem:
+            raise click.UsageError(printable(str(problem))) from problem
+    show(report, form)
+    if result is None:
+        sys.exit(status(report))
+    return result
+
+
+def _files(result: Generated, only_check: bool) -> str:
+    """How many files there are, and what became of them."""
+    outcome = result.outcome
+    differ, obsolete = ("differ", "obsolete") if only_check else ("written", "removed")
+    return (
+        f"{outcome.unchanged + len(outcome.written)} files, {len(outcome.written)} {differ}, "
+        f"{len(outcome.removed)} {obsolete}; {result.seconds:.1f} s"
+    )
+
+
+@click.command()
+@click.argument("name")
+@click.argument("folder", required=False, type=click.Path(path_type=Path))
+@click.option("--notation", type=click.Choice(["json", "krammar"]), default="json", show_default=True)
+def new(name: str, folder: Path | None, notation: Notation) -> None:
+    """Create a starter protocol with tests in FOLDER (default: ./NAME).
+
+    NAME is the name of the generated Python package.
+    """
+    from kwirec.scaffold import create
+
+    options.check_package_name(name)
+    if not name.isascii() or name.strip("_") != name:
+        raise click.UsageError(
+            f"{name!r} is not a valid distribution name: use ASCII, without leading or trailing underscores"
+        )
+    folder = folder or Path(name)
+    try:
+        for path in create(name, folder, notation):
+            echo(path.as_posix(), err=True)
+    except OSError as problem:
+        raise click.UsageError(str(problem)) from problem
+    echo(f"next: cd {folder.as_posix()}; make generate test", err=True)

@@ -1,0 +1,40 @@
+"""What commands print, and the exit codes that they have."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+
+import click
+
+from kwirec.diagnostics.columns import printable
+from kwirec.diagnostics.diagnostic import Report, Severity, Waiver
+from kwirec.diagnostics.render import render
+
+CLEAN, FINDINGS, USAGE = 0, 1, 2
+
+
+def echo(text: str, *, nl: bool = True, err: bool = False) -> None:
+    """Print lines that may hold text of definitions, without what a terminal would act on."""
+    click.echo("\n".join(map(printable, text.split("\n"))), nl=nl, err=err)
+
+
+def show(report: Report, form: str) -> None:
+    """Print findings: machine formats to standard output, text to standard error."""
+    text = form == "text"
+    click.echo(render(report.diagnostics, form, color=text and sys.stderr.isatty()), nl=False, err=text)
+
+
+def show_unused(waivers: Iterable[Waiver]) -> None:
+    """Print which waivers no finding needs."""
+    for waiver in waivers:
+        place = f"{waiver.message}.{waiver.field}".removesuffix(".*")
+        echo(f"the waiver of {waiver.code} for `{place}` matches no finding: remove it", err=True)
+
+
+def status(report: Report) -> int:
+    """The exit code that findings give."""
+    if any(d.code.number in ("K001", "K002", "K009") for d in report.diagnostics):
+        return USAGE
+    serious = report.count(Severity.ERROR) + report.count(Severity.WARNING)
+    return FINDINGS if serious else CLEAN
