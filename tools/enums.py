@@ -7,11 +7,9 @@ prints what differs; the exit code is 1 if anything does.
 from __future__ import annotations
 
 import json
-import os
-import re
-import subprocess
 import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -21,60 +19,14 @@ from kwirec.driver import load
 from kwirec.ir import Schema
 from kwirec.json_text import definition_text
 from kwirec.merge.history import read_history
-from tools.maven import Jars, bring
+from tools import enum_classes
+from tools.enum_classes import NumberedClass, classes_of, draft, of_the_union, unknown
+from tools.maven import bring
 
 UNION = Path(__file__).resolve().parents[1] / "message_defs" / "kafka"
-PROGRAM = Path(__file__).with_name("Enums.java")
-LINE = re.compile(r"(\w+) (\w+) (-?[0-9]{1,19})")
 
 Numbers = Mapping[str, Mapping[str, int]]
 """Enum → name → number."""
-
-KAFKA = "org.apache.kafka."
-SOURCES: Mapping[str, Sequence[str]] = {
-    "AclOperation": ["common.acl.AclOperation"],
-    "AclPatternType": ["common.resource.PatternType"],
-    "AclPermissionType": ["common.acl.AclPermissionType"],
-    "AclResourceType": ["common.resource.ResourceType"],
-    "AcknowledgeType": ["clients.consumer.AcknowledgeType"],
-    "AlterConfigOp": ["clients.admin.AlterConfigOp$OpType"],
-    "BrokerFencingChange": ["metadata.BrokerRegistrationFencingChange"],
-    "BrokerShutdownChange": ["metadata.BrokerRegistrationInControlledShutdownChange"],
-    "CompressionType": ["common.record.internal.CompressionType", "common.record.CompressionType"],
-    "ConfigResourceType": ["common.config.ConfigResource$Type"],
-    "ConfigSource": ["common.requests.DescribeConfigsResponse$ConfigSource"],
-    "ConfigType": ["common.requests.DescribeConfigsResponse$ConfigType"],
-    "ConsumerMemberState": [
-        "coordinator.group.modern.MemberState",
-        "coordinator.group.consumer.ConsumerGroupMember$MemberState",
-    ],
-    "ControlRecordType": ["common.record.internal.ControlRecordType", "common.record.ControlRecordType"],
-    "ControlRequestType": ["common.requests.AbstractControlRequest$Type"],
-    "CoordinatorType": ["common.requests.FindCoordinatorRequest$CoordinatorType"],
-    "DeliveryState": ["server.share.fetch.RecordState"],
-    "ElectionType": ["common.ElectionType"],
-    "EndpointType": ["clients.admin.EndpointType"],
-    "FeatureUpgradeType": ["clients.admin.FeatureUpdate$UpgradeType"],
-    "IsolationLevel": ["common.IsolationLevel", "common.requests.IsolationLevel"],
-    "LeaderRecoveryState": ["metadata.LeaderRecoveryState"],
-    "ListOffsetsTimestamp": ["common.requests.ListOffsetsRequest#(.*)_TIMESTAMP"],
-    "QuotaMatchType": ["common.requests.DescribeClientQuotasRequest#MATCH_TYPE_(.*)"],
-    "RemoteLogSegmentState": ["server.log.remote.storage.RemoteLogSegmentState"],
-    "RemotePartitionDeleteState": ["server.log.remote.storage.RemotePartitionDeleteState"],
-    "ScramMechanism": ["clients.admin.ScramMechanism"],
-    "SecurityProtocol": ["common.security.auth.SecurityProtocol"],
-    "ShareAcquireMode": ["clients.consumer.internals.ShareAcquireMode"],
-    "StreamsGroupStatus": ["common.requests.StreamsGroupHeartbeatResponse$Status"],
-    "StreamsMemberState": ["coordinator.group.streams.MemberState"],
-    "TimestampType": ["common.record.TimestampType"],
-    "TopologyDescriptionStatus": ["clients.admin.StreamsGroupTopologyDescriptionStatus"],
-    "TransactionState": ["coordinator.transaction.TransactionState"],
-    "ZkMigrationState": ["metadata.migration.ZkMigrationState"],
-}
-"""The classes of each enum, newest first; after ``#`` the pattern of the names of constants of a class that is none.
-
-``Acks``, ``ConsumerMemberType`` and ``TopologyNodeType`` are plain numbers in Kafka's code.
-"""
 
 REMOVED = ("ControlRequestType", "ZkMigrationState")
 """Enums whose classes went with ZooKeeper, in 4.0."""
@@ -89,26 +41,9 @@ FORMERLY = {
 """What releases up to 2.8 and up to 2.5 said otherwise."""
 
 
-def numbers_of(classpath: str) -> Numbers:
-    """The enums of the release on this classpath, without those that it lacks. Runs ``java``, a JDK."""
-    arguments = []
-    for name, classes in SOURCES.items():
-        for one in classes:
-            cls, _, pattern = one.partition("#")
-            arguments += [name, KAFKA + cls, pattern]
-    command = ["java", "-XX:TieredStopAtLevel=1", "-cp", classpath, str(PROGRAM), *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
-    found: dict[str, dict[str, int]] = {}
-    for line in done.stdout.splitlines():
-        if (match := LINE.fullmatch(line)) is None:
-            raise ValueError(f"Java printed a number of an unexpected form: {line[:100]!r}")
-        found.setdefault(match[1], {})[match[2]] = int(match[3])
-    return found
-
-
-def classpath_of(jars: Jars) -> str:
-    """All jars of a release."""
-    return os.pathsep.join(map(str, (*jars.modules.values(), jars.logging)))
+def numbers_of(folder: Path) -> Numbers:
+    """The enums of the release whose jars are in a folder, without those that it lacks. Runs ``java``, a JDK."""
+    return of_the_union(classes_of(folder))
 
 
 def numbers_in(schema: Schema) -> Numbers:
@@ -116,17 +51,22 @@ def numbers_in(schema: Schema) -> Numbers:
     return {enum.name: {value.name: value.value for value in enum.values} for enum in schema.enums}
 
 
-def differences(ours: Numbers, theirs: Numbers, *, newest: bool) -> Iterator[str]:
-    """What a release says otherwise than the union, and has more; if it is the newest, also what it lacks."""
+def differences(ours: Numbers, classes: Sequence[NumberedClass], *, newest: bool) -> Iterator[str]:
+    """What a release says otherwise than the union, and has more; if it is the newest, also what it lacks, and the
+    classes that no list of ours knows.
+    """
+    theirs = of_the_union(classes)
     for name, values in theirs.items():
         known = ours.get(name, {})
         for value, number in values.items():
             if number not in (known.get(value), FORMERLY.get(name, {}).get(value)):
                 yield f"{name}.{value} is {number} in Java, {known.get(value, 'missing')} here"
-    for name in SOURCES if newest else ():
+    for name in enum_classes.SOURCES if newest else ():
         if name not in REMOVED:
             expected = {*theirs.get(name, {}), *BESIDE.get(name, {})}
             yield from (f"{name}.{value} is not in Java" for value in ours.get(name, {}) if value not in expected)
+    for one in unknown(classes) if newest else ():
+        yield f"{one.name} keeps numbers, and is neither in SOURCES nor in ELSEWHERE of tools/enum_classes.py"
 
 
 def take(union: Path, theirs: Numbers) -> list[str]:
@@ -150,6 +90,50 @@ def take(union: Path, theirs: Numbers) -> list[str]:
             path.write_text(definition_text(enum))
             added += [f"{enum['name']}.{value['name']}" for value in new]
     return added
+
+
+@dataclass(frozen=True)
+class NewEnum:
+    """A class of a release that no list of ours knows, and whether there is a draft of a definition."""
+
+    origin: NumberedClass
+    drafted: bool
+
+    def __str__(self) -> str:
+        """What is left to do about it."""
+        name, lists = self.origin.short_name, "`tools/enum_classes.py`"
+        if self.drafted:
+            return (
+                f"`enums/{name}.json` is a draft from `{self.origin.name}`: describe it, name it in the fields that "
+                f"have its values and the class in SOURCES of {lists}; or remove it, and say in ELSEWHERE there why"
+            )
+        values = ", ".join(f"{value} {number}" for value, number in self.origin.values.items())
+        return (
+            f"`{self.origin.name}` keeps numbers ({values}): define an enum and name the class in SOURCES of "
+            f"{lists}, or say in ELSEWHERE there why not"
+        )
+
+
+def take_new(union: Path, classes: Sequence[NumberedClass]) -> list[NewEnum]:
+    """Write drafts of enums for the classes that no list knows, as far as they say enough, and return them all.
+
+    A draft of an earlier release gets the values that are new. What has the name of another enum is not drafted.
+    """
+    found = []
+    for one in unknown(classes):
+        path = union / "enums" / f"{one.short_name}.json"
+        definition = draft(one) if one.short_name not in enum_classes.SOURCES else None
+        if definition and path.exists():
+            known = {value["name"]: value["value"] for value in json.loads(path.read_text())["values"]}
+            if known.items() & one.values.items():
+                take(union, {one.short_name: one.values})
+            else:
+                definition = None
+        elif definition:
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(definition_text(definition))
+        found.append(NewEnum(one, definition is not None))
+    return found
 
 
 def drop(union: Path, names: Collection[str]) -> None:
@@ -178,7 +162,7 @@ def main(arguments: Sequence[str]) -> int:
     newest = read_history(UNION).merged[-1]
     [jars] = bring(arguments or [newest])
     ours = numbers_in(load([UNION], Report()).schema)
-    found = list(differences(ours, numbers_of(classpath_of(jars)), newest=jars.release == newest))
+    found = list(differences(ours, classes_of(jars.folder), newest=jars.release == newest))
     print("\n".join(found) or f"the enums are those of {jars.release}")
     return 1 if found else 0
 

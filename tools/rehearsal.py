@@ -85,7 +85,7 @@ class Numbers:
 
 
 def numbers_of(jars: Jars) -> Numbers:
-    return Numbers(error_codes.error_codes(jars), enums.numbers_of(enums.classpath_of(jars)))
+    return Numbers(error_codes.error_codes(jars), enums.numbers_of(jars.folder))
 
 
 def remove(root: Path, release: str, there: Numbers, then: Numbers) -> None:

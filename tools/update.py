@@ -1,10 +1,10 @@
 """Takes releases of Kafka in: ``make update RELEASE=4.5.0``; without RELEASE all that Maven has and the union lacks.
 
 Brings the jars, merges them (which writes nothing unless the proof holds), takes the error codes and the values of
-enums from the release's own classes, stores its facts for the tests, generates, compares with Kafka's own classes and
-stores what those of the newest releases say. ``build/update.md`` is the report: what is left to do by hand, a draft
-for the changelog, and what changed. Takes Maven and a JDK. Exit codes: 0; 1 if a release was not merged, if Kafka's
-classes differ, or with ``--check`` if some are missing; 2 if Maven or Java failed.
+enums from the release's own classes, drafts enums of classes that are new, stores its facts for the tests, generates,
+compares with Kafka's own classes and stores what those of the newest releases say. ``build/update.md`` is the report:
+what is left to do by hand, a draft for the changelog, and what changed. Takes Maven and a JDK. Exit codes: 0; 1 if a
+release was not merged, if Kafka's classes differ, or with ``--check`` if some are missing; 2 if Maven or Java failed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ from kwirec.markdown import prose
 from kwirec.merge import MergeOutcome, merge
 from kwirec.merge.history import read_history, release_key
 from kwirec.versions import RELEASE
-from tools import enums, error_codes, facts
+from tools import enum_classes, enums, error_codes, facts
+from tools.enums import NewEnum
 from tools.error_codes import ErrorCode
 from tools.maven import Jars, MavenError, bring, releases
 
@@ -52,6 +53,7 @@ class Update:
     outcome: MergeOutcome
     new_errors: tuple[ErrorCode, ...]
     new_values: tuple[str, ...]
+    new_enums: tuple[NewEnum, ...] = ()
 
 
 class NotMergedError(ValueError):
@@ -99,7 +101,7 @@ def missing(there: Sequence[str]) -> list[str]:
 def take_in(jars: Jars) -> Update:
     """Merge one release, and write its error codes, the values of its enums, and its facts."""
     findings = Report()
-    found, numbers = error_codes.error_codes(jars), enums.numbers_of(enums.classpath_of(jars))
+    found, classes = error_codes.error_codes(jars), enum_classes.classes_of(jars.folder)
     outcome = merge(UNION, jars.release, [jars.folder], findings)
     if outcome.failed:
         reasons = [*(one.message for one in findings.diagnostics), *outcome.conflicts]
@@ -108,11 +110,14 @@ def take_in(jars: Jars) -> Update:
     facts.store(facts.stored() | {jars.release: facts.facts_of(jars)})
     known = error_codes.read(ERRORS)
     values: list[str] = []
+    new_enums: list[NewEnum] = []
     if read_history(UNION).merged[-1] == jars.release:  # names are those of the newest release
         error_codes.write(ERRORS, error_codes.updated(known, found))
-        values = enums.take(UNION, numbers)
+        values = enums.take(UNION, enum_classes.of_the_union(classes))
+        new_enums = enums.take_new(UNION, classes)
     codes = {one.code for one in known}
-    return Update(jars, outcome, tuple(one for one in found if one.code not in codes), tuple(values))
+    new_errors = tuple(one for one in found if one.code not in codes)
+    return Update(jars, outcome, new_errors, tuple(values), tuple(new_enums))
 
 
 def compared_with_java(releases: Sequence[str]) -> list[str]:
@@ -165,6 +170,8 @@ def _news(changes: Sequence[Change], update: Update) -> Iterator[str]:
         yield "new error codes " + ", ".join(f"{one.code} ({one.name})" for one in update.new_errors)
     if update.new_values:
         yield f"new values of enums {', '.join(update.new_values)}"
+    if drafted := [one.origin.short_name for one in update.new_enums if one.drafted]:
+        yield f"new enums {', '.join(drafted)}"
 
 
 def left_to_do(done: Sequence[Update]) -> Iterator[str]:
@@ -186,6 +193,8 @@ def left_to_do(done: Sequence[Update]) -> Iterator[str]:
             yield f"`exceptions.json`: say why {entry.message} {entry.version} has other bytes in {releases}"
     for path in sorted(path for folder in SHARED for path in (UNION / folder).glob("*.json")):
         yield f"`{path.relative_to(ROOT)}`: move it to the folder where a reader would look for it"
+    for enum in done[-1].new_enums if done else ():
+        yield str(enum)
     for update in done:
         for note in update.outcome.notes:
             yield f"{update.jars.release}: {note}"

@@ -15,8 +15,8 @@ from kwirec.driver import load
 from kwirec.merge.history import release_key
 from tests.conformance.jvm import Jvm
 from tests.conformance.tally import Tally
-from tests.real_kafka.jars import classpath
-from tools import enums
+from tests.real_kafka.jars import fetch
+from tools import enum_classes, enums
 
 HEADERS = "header versions of requests and responses"
 ERRORS = "error codes with name and whether they are retriable"
@@ -73,11 +73,11 @@ def _numbers(java: Mapping[int, str], ours: Mapping[int, str], what: str, tally:
 
 
 def _enums(jvm: Jvm, tally: Tally) -> None:
-    theirs = enums.numbers_of(classpath(jvm.release))
+    theirs = enum_classes.classes_of(fetch(jvm.release))
     ours = enums.numbers_in(load([enums.UNION], Report()).schema)
     *_, newest = RELEASES
     found = list(enums.differences(ours, theirs, newest=jvm.release == newest))
-    tally.same("enums", len(theirs) - len({line.partition(".")[0] for line in found}))
+    tally.same("enums", len(enum_classes.of_the_union(theirs)) - len({line.partition(".")[0] for line in found}))
     for line in found:
         tally.differ("enums", *line.split(" ", 1))
 

@@ -6,6 +6,10 @@
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
+import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +18,7 @@ import pytest
 from kwirec.diagnostics.diagnostic import Report
 from kwirec.driver import load
 from tools import enums
+from tools.enum_classes import ELSEWHERE, SOURCES, NumberedClass, classes_in, classes_of, draft, of_the_union, unknown
 
 RECORDED: dict[str, dict[str, dict[str, int]]] = json.loads(
     (Path(__file__).parents[1] / "data" / "enums.json").read_text()
@@ -26,22 +31,129 @@ def ours() -> dict[str, Any]:
     return {name: dict(values) for name, values in enums.numbers_in(load([enums.UNION], Report()).schema).items()}
 
 
+def classes(numbers: Mapping[str, Mapping[str, int]]) -> list[NumberedClass]:
+    """The classes that keep these numbers, each the newest of its enum."""
+    return [NumberedClass(SOURCES[name][0], "id", "int8", dict(values)) for name, values in numbers.items()]
+
+
 @pytest.mark.parametrize("release", RECORDED)
 def test_the_union_has_the_names_and_numbers_of_java(ours: dict[str, Any], release: str) -> None:
-    assert list(enums.differences(ours, RECORDED[release], newest=release == "4.4.0")) == []
+    assert list(enums.differences(ours, classes(RECORDED[release]), newest=release == "4.4.0")) == []
     assert len(RECORDED[release]) > 25
 
 
 def test_every_enum_has_a_class_or_is_known_to_have_none(ours: dict[str, Any]) -> None:
-    assert set(ours) - set(enums.SOURCES) == {"Acks", "ConsumerMemberType", "TopologyNodeType"}
-    assert set(enums.SOURCES) == {*JAVA, *enums.REMOVED}
+    assert set(ours) - set(SOURCES) == {"Acks", "ConsumerMemberType"}
+    assert set(SOURCES) == {*JAVA, *enums.REMOVED}
 
 
 def test_what_differs_is_named(ours: dict[str, Any]) -> None:
-    theirs = JAVA | {"ElectionType": {"PREFERRED": 0, "UNCLEAN": 2, "FORCED": 3}}
+    theirs = classes(JAVA | {"ElectionType": {"PREFERRED": 0, "UNCLEAN": 2, "FORCED": 3}})
     ours = ours | {"IsolationLevel": ours["IsolationLevel"] | {"READ_ABORTED": 2}}
-    assert list(enums.differences(ours, theirs, newest=True)) == [
+    new = NumberedClass("common.Tide", "id", "int8", {"LOW": 0, "HIGH": 1})
+    assert list(enums.differences(ours, [*theirs, new], newest=True)) == [
         "ElectionType.UNCLEAN is 2 in Java, 1 here",
         "ElectionType.FORCED is 3 in Java, missing here",
         "IsolationLevel.READ_ABORTED is not in Java",
+        "common.Tide keeps numbers, and is neither in SOURCES nor in ELSEWHERE of tools/enum_classes.py",
     ]
+    assert not [line for line in enums.differences(ours, [new], newest=False) if "Tide" in line]
+
+
+def test_an_enum_has_the_numbers_of_its_newest_class() -> None:
+    newest, before = SOURCES["IsolationLevel"]
+    said = f"{before} id byte OLD 0\n{newest} id byte NEW 0\n"
+    assert of_the_union(classes_in(said)) == {"IsolationLevel": {"NEW": 0}}
+    assert of_the_union(classes_in(said.splitlines()[0])) == {"IsolationLevel": {"OLD": 0}}
+
+
+CONSTANTS = """\
+common.A static byte TIDE_LEVEL_LOW 0
+common.A static byte TIDE_LEVEL_HIGH 1
+common.A static byte TIDES 9
+common.A static byte MASK 7
+common.A static short SEA_OLD 1
+common.A static short SEA_NEW 2
+common.B static byte CALM_A 3
+common.B static byte CALM_B 3
+common.requests.ListOffsetsRequest static long LATEST_TIMESTAMP -1
+common.requests.ListOffsetsRequest static long EARLIEST_TIMESTAMP -2
+common.requests.ListOffsetsRequest static int CONSUMER_REPLICA_ID -1
+"""
+
+
+def test_constants_are_an_enum_if_they_are_bytes_whose_names_begin_alike_or_if_we_ask() -> None:
+    found = classes_in(CONSTANTS)
+    assert found == [
+        NumberedClass("common.A#TIDE_LEVEL_(.*)", "static", "int8", {"LOW": 0, "HIGH": 1}),
+        NumberedClass(SOURCES["ListOffsetsTimestamp"][0], "static", "int64", {"LATEST": -1, "EARLIEST": -2}),
+    ]
+    assert [one.short_name for one in unknown(found)] == ["TideLevel"]
+
+
+@pytest.mark.parametrize("said", ["a.B id byte X", "a.B id byte X 1 2", "a.B id boolean X 1", 'a.B id byte "X" 1'])
+def test_what_java_says_about_enums_is_not_trusted(said: str) -> None:
+    with pytest.raises(ValueError, match="unexpected form"):
+        classes_in(said)
+
+
+def test_a_draft_has_what_the_class_says() -> None:
+    one = NumberedClass("common.requests.TideResponse$Status", "code", "int16", {"HIGH": 1, "UNKNOWN": -1})
+    assert draft(one) == {
+        "type": "enum", "name": "TideResponseStatus", "valueType": "int16", "about": "",
+        "values": [{"name": "UNKNOWN", "value": -1, "about": ""}, {"name": "HIGH", "value": 1, "about": ""}],
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "keeps", "values"),
+    [
+        ("common.Tide", "priority", {"LOW": 0}),
+        ("common.Tide", "id", {"LOW": 0, "EBB": 0}),
+        ("common.Tide$1", "id", {"LOW": 0}),
+        ("common.Tide", "id", {"LOW$": 0}),
+    ],
+)
+def test_a_class_that_says_too_little_is_only_named(name: str, keeps: str, values: dict[str, int]) -> None:
+    assert draft(NumberedClass(name, keeps, "int8", values)) is None
+
+
+def test_no_class_of_an_enum_is_elsewhere() -> None:
+    assert not unknown([NumberedClass(one, "id", "int8", {}) for names in SOURCES.values() for one in names])
+    assert all(ELSEWHERE.values())
+
+
+TIDE = """\
+package org.apache.kafka.common;
+public enum Tide {
+    LOW((byte) 0), HIGH((byte) 5);
+    private final byte id;
+    private final String word = "";
+    Tide(byte id) { this.id = id; }
+    enum Silent { A, B }
+    enum Ranked { FIRST(1); final int rank; Ranked(int rank) { this.rank = rank; } }
+    enum Vague { A; final int one = 1; final int two = 2; }
+    static class Codes { static final byte SEA_CALM = 1; static final byte SEA_ROUGH = 2; static byte changing = 3; }
+    static class Broken { static final byte A = fail(), B = 1; static byte fail() { throw new RuntimeException(); } }
+}
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not shutil.which("javac"), reason="needs a JDK")
+def test_java_tells_the_numbers_of_all_classes_of_a_release(tmp_path: Path) -> None:
+    source, jars = tmp_path / "Tide.java", tmp_path / "jars"
+    source.write_text(TIDE)
+    subprocess.run(["javac", "-d", tmp_path / "classes", source], check=True)
+    jars.mkdir()
+    with zipfile.ZipFile(jars / "kafka-clients-9.0.0.jar", "w") as jar:
+        for path in sorted((tmp_path / "classes").rglob("*.class")):
+            jar.write(path, path.relative_to(tmp_path / "classes"))
+        jar.write(source, "org/apache/kafka/NoClass.class")
+    assert classes_of(jars) == [
+        NumberedClass("common.Tide$Ranked", "rank", "int32", {"FIRST": 1}),
+        NumberedClass("common.Tide", "id", "int8", {"LOW": 0, "HIGH": 5}),
+        NumberedClass("common.Tide$Codes#SEA_(.*)", "static", "int8", {"CALM": 1, "ROUGH": 2}),
+    ]
+    with pytest.raises(ValueError, match="there are no jars of Kafka"):
+        classes_of(tmp_path)

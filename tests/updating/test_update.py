@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tools import enums, error_codes, facts, update
+from tools import enum_classes, error_codes, facts, update
+from tools.enum_classes import NumberedClass, draft
 from tools.error_codes import ErrorCode, updated
 from tools.maven import Jars
 from tools.update import NotMergedError, compared_with_java, left_to_do, main, missing, report, take_in
@@ -48,7 +51,9 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(facts, "stored", lambda: stored(archive))
     monkeypatch.setattr(facts, "store", lambda bundles: store(bundles, archive))
     monkeypatch.setattr(error_codes, "error_codes", lambda jars: [ERRORS[0], ErrorCode(1, "TOO_LATE", True), *NEW])
-    monkeypatch.setattr(enums, "numbers_of", lambda path: {"Phase": {"FULL": 2, "WANING": -1, "NONE": 0}})
+    monkeypatch.setattr(enum_classes, "SOURCES", {"Phase": ["common.Phase"], "Sea": ["common.Sea"]})
+    monkeypatch.setattr(enum_classes, "classes_of", lambda folder: [PHASES, *ENUMS])
+    monkeypatch.setattr(sys.modules[__name__], "ENUMS", [])
     (union / "enums").mkdir()
     (union / "enums" / "Phase.json").write_text(PHASE)
     error_codes.write(union / "errors.json", ERRORS)
@@ -57,6 +62,11 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 NEW = [ErrorCode(2, "TOO_EARLY", False)]
+PHASES = NumberedClass("common.Phase", "id", "int8", {"FULL": 2, "WANING": -1, "NONE": 0})
+TIDE = NumberedClass("common.moon.Tide", "id", "int8", {"HIGH": 5, "LOW": 0})
+RANK = NumberedClass("common.moon.Tide$Rank", "rank", "int32", {"FIRST": 1, "LAST": 9})
+ENUMS: list[NumberedClass] = []
+"""Other classes of the release."""
 
 
 def jars(root: Path, release: str, **values: Any) -> Jars:
@@ -95,6 +105,40 @@ def test_values_that_an_enum_lacks_are_added_in_their_place(root: Path) -> None:
     assert (root / "union" / "enums" / "Phase.json").read_text() == PHASE.replace(before, added)
     assert "new values of enums Phase.WANING" in "\n".join(report([done], []))
     assert any("value `WANING`" in line for line in left_to_do([done]))
+
+
+def test_an_enum_that_is_new_is_drafted_and_left_to_do(root: Path) -> None:
+    ENUMS[:] = [TIDE, RANK]
+    done = take_in(jars(root, "1.0.0"))
+    assert json.loads((root / "union" / "enums" / "Tide.json").read_text()) == draft(TIDE)
+    assert [path.stem for path in sorted((root / "union" / "enums").iterdir())] == ["Phase", "Tide"]
+    left = list(left_to_do([done]))
+    assert "`enums/Tide.json` is a draft from `common.moon.Tide`: describe it, name it in " in "\n".join(left)
+    assert any(line.startswith("`common.moon.Tide$Rank` keeps numbers (FIRST 1, LAST 9): define") for line in left)
+    assert any("`union/enums/Tide.json`: describe enum `Tide`, value `LOW`, value `HIGH`" in line for line in left)
+    assert "new enums Tide" in "\n".join(report([done], []))
+
+
+def test_a_draft_is_kept_and_gets_new_values(root: Path) -> None:
+    ENUMS[:] = [TIDE]
+    take_in(jars(root, "1.0.0"))
+    path = root / "union" / "enums" / "Tide.json"
+    path.write_text(path.read_text().replace('"about": ""', '"about": "Of the sea."'))
+    described = path.read_text()
+    ENUMS[:] = [replace(TIDE, values={**TIDE.values, "SPRING": 9})]
+    done = take_in(jars(root, "1.1.0"))
+    assert path.read_text().replace(',\n    { "name": "SPRING", "value": 9, "about": "" }', "") == described
+    assert [str(one).partition(":")[0] for one in done.new_enums] == [
+        "`enums/Tide.json` is a draft from `common.moon.Tide`"
+    ]
+
+
+@pytest.mark.parametrize("name", ["other.Phase", "other.Sea"])
+def test_no_draft_takes_the_place_of_another_enum(root: Path, name: str) -> None:
+    ENUMS[:] = [NumberedClass(name, "id", "int8", {"ROUGH": 7})]
+    done = take_in(jars(root, "1.0.0"))
+    assert [one.drafted for one in done.new_enums] == [False]
+    assert [path.stem for path in (root / "union" / "enums").iterdir()] == ["Phase"]
 
 
 def test_the_report_says_what_is_left_to_do(root: Path) -> None:

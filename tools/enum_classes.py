@@ -1,0 +1,207 @@
+"""The classes of a release that keep named numbers, and which of them are enums of the union.
+
+:data:`SOURCES` has the classes of the enums of the union, :data:`ELSEWHERE` those whose numbers no field has.
+Any other is new to us: :func:`unknown` names it.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby, takewhile
+from operator import itemgetter
+from pathlib import Path
+from typing import Any
+
+PROGRAM = Path(__file__).with_name("Enums.java")
+LINE = re.compile(r"([\w.$]+) (\w+) (byte|short|int|long) ([\w$]+) (-?[0-9]{1,19})", re.ASCII)
+
+SOURCES: Mapping[str, Sequence[str]] = {
+    "AclOperation": ["common.acl.AclOperation"],
+    "AclPatternType": ["common.resource.PatternType"],
+    "AclPermissionType": ["common.acl.AclPermissionType"],
+    "AclResourceType": ["common.resource.ResourceType"],
+    "AcknowledgeType": ["clients.consumer.AcknowledgeType"],
+    "AlterConfigOp": ["clients.admin.AlterConfigOp$OpType"],
+    "BrokerFencingChange": ["metadata.BrokerRegistrationFencingChange"],
+    "BrokerShutdownChange": ["metadata.BrokerRegistrationInControlledShutdownChange"],
+    "CompressionType": ["common.record.internal.CompressionType", "common.record.CompressionType"],
+    "ConfigResourceType": ["common.config.ConfigResource$Type"],
+    "ConfigSource": ["common.requests.DescribeConfigsResponse$ConfigSource"],
+    "ConfigType": ["common.requests.DescribeConfigsResponse$ConfigType"],
+    "ConsumerMemberState": [
+        "coordinator.group.modern.MemberState",
+        "coordinator.group.consumer.ConsumerGroupMember$MemberState",
+    ],
+    "ControlRecordType": ["common.record.internal.ControlRecordType", "common.record.ControlRecordType"],
+    "ControlRequestType": ["common.requests.AbstractControlRequest$Type"],
+    "CoordinatorType": ["common.requests.FindCoordinatorRequest$CoordinatorType"],
+    "DeliveryState": ["server.share.fetch.RecordState"],
+    "ElectionType": ["common.ElectionType"],
+    "EndpointType": ["clients.admin.EndpointType"],
+    "FeatureUpgradeType": ["clients.admin.FeatureUpdate$UpgradeType"],
+    "IsolationLevel": ["common.IsolationLevel", "common.requests.IsolationLevel"],
+    "LeaderRecoveryState": ["metadata.LeaderRecoveryState"],
+    "ListOffsetsTimestamp": ["common.requests.ListOffsetsRequest#(.*)_TIMESTAMP"],
+    "QuotaMatchType": ["common.requests.DescribeClientQuotasRequest#MATCH_TYPE_(.*)"],
+    "RemoteLogSegmentState": ["server.log.remote.storage.RemoteLogSegmentState"],
+    "RemotePartitionDeleteState": ["server.log.remote.storage.RemotePartitionDeleteState"],
+    "ScramMechanism": ["clients.admin.ScramMechanism"],
+    "SecurityProtocol": ["common.security.auth.SecurityProtocol"],
+    "ShareAcquireMode": ["clients.consumer.internals.ShareAcquireMode"],
+    "StreamsGroupStatus": ["common.requests.StreamsGroupHeartbeatResponse$Status"],
+    "StreamsMemberState": ["coordinator.group.streams.MemberState"],
+    "TimestampType": ["common.record.TimestampType"],
+    "TopologyDescriptionStatus": ["clients.admin.StreamsGroupTopologyDescriptionStatus"],
+    "TopologyNodeType": [
+        "clients.admin.internals.DescribeStreamsGroupsHandler#NODE_TYPE_(.*)",
+        "coordinator.group.streams.StreamsGroupTopologyDescriptionConverter#NODE_TYPE_(.*)",
+    ],
+    "TransactionState": ["coordinator.transaction.TransactionState"],
+    "ZkMigrationState": ["metadata.migration.ZkMigrationState"],
+}
+"""The classes of each enum, newest first; after ``#`` the pattern of the names of constants of a class that is none.
+
+``Acks`` and ``ConsumerMemberType`` are plain numbers in Kafka's code.
+"""
+
+ELSEWHERE: Mapping[str, str] = {
+    r"common\.(protocol\.(ApiKeys|Errors)|message\.ApiMessageType)": "the definitions and errors.json have them",
+    r"(.*\.generated|common\.metadata)\.(Coordinator|Metadata)RecordType": "the definitions have them",
+    r"server\.common\.\w*Version(\$\w+)?": "levels of features, which are compared and have no name on the wire",
+    r"(metadata|server\.common)\.(Bootstrap)?MetadataVersion": "the same, in releases before 3.3",
+    r"common\.record\.(internal\.)?(RecordVersion|RecordBatch#MAGIC_VALUE_.*)": "the format of a record batch",
+    r"common\.security\.scram\.internals\.ScramMechanism": "the known ones of clients.admin.ScramMechanism",
+    r"common\.requests\.StreamsGroupDescribeResponse#.*": "the same as TopologyDescriptionStatus",
+    r"clients\.consumer\.ConsumerPartitionAssignor\$RebalanceProtocol": "inside of the consumer",
+    r"clients\.consumer\.internals\.ShareConsumeRequestManager\$AcknowledgeRequestType": "inside of the consumer",
+    r"clients\.producer\.internals\.TransactionManager\$Priority": "inside of the producer",
+    r"streams\..*": "inside of applications of Kafka Streams, and what they tell one another",
+    r"common\.metrics\.Sensor\$RecordingLevel": "of metrics",
+    r"common\.security\.kerberos\.KerberosError": "of Kerberos",
+    r"controller\.metrics\.BrokerRegistrationState|metadata\.BrokerState": "shown as metrics",
+    r"metadata\.properties\.MetaPropertiesVersion": "of the file meta.properties",
+}
+"""Patterns of classes with numbers that no field of a message has, and where they are instead."""
+
+TYPES = {"byte": "int8", "short": "int16", "int": "int32", "long": "int64"}
+NAME, VALUE = re.compile("[A-Z][A-Za-z0-9]*"), re.compile("[A-Za-z][A-Za-z0-9_]*")
+CONSTANTS = "static"
+"""What the program prints in place of a field for constants of a class that is no enum."""
+ON_THE_WIRE = ("id", "code", "value", "type", CONSTANTS)
+"""Where Kafka's classes keep what is on the wire."""
+VAGUE = ("Type", "OpType", "Status", "State", "Kind", "Code")
+"""Names of nested classes that say nothing without the class around them."""
+
+
+@dataclass(frozen=True)
+class NumberedClass:
+    """A class with named numbers: ``name`` is without ``org.apache.kafka.``, ``keeps`` the field with the number.
+
+    For constants of a class that is no enum, the pattern of their names follows on ``#``, as in :data:`SOURCES`.
+    """
+
+    name: str
+    keeps: str
+    value_type: str
+    values: dict[str, int]
+
+    @property
+    def short_name(self) -> str:
+        """What an enum of the union would be called."""
+        cls, _, pattern = self.name.partition("#")
+        if pattern:
+            return "".join(word.capitalize() for word in pattern.removesuffix("_(.*)").split("_"))
+        outer, _, inner = cls.rpartition(".")[2].rpartition("$")
+        return outer.replace("$", "") + inner if inner in VAGUE else inner
+
+
+def classes_of(folder: Path) -> list[NumberedClass]:
+    """All classes with named numbers in the jars of a release, in a folder with what they need to be loaded.
+
+    Runs ``java``, a JDK. Raises ``ValueError`` if it fails.
+    """
+    jars = [str(path) for path in sorted(folder.glob("kafka*.jar"))]
+    if not jars:
+        raise ValueError(f"there are no jars of Kafka in {folder}")
+    command = ["java", "-XX:TieredStopAtLevel=1", "-cp", f"{folder}/*", str(PROGRAM), *jars]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    if done.returncode:
+        raise ValueError(f"the enums in {folder.name} cannot be read: {done.stderr[-2000:]}")
+    return classes_in(done.stdout)
+
+
+def classes_in(said: str) -> list[NumberedClass]:
+    """The classes in what the program printed. Raises ``ValueError`` if that is not of its form."""
+    found: dict[str, NumberedClass] = {}
+    constants: defaultdict[str, dict[str, tuple[str, int]]] = defaultdict(dict)
+    for line in said.splitlines():
+        if (match := LINE.fullmatch(line)) is None:
+            raise ValueError(f"Java printed a number of an unexpected form: {line[:100]!r}")
+        name, keeps, kind, value, number = match.groups()
+        if keeps == CONSTANTS:
+            constants[name][value] = TYPES[kind], int(number)
+        else:
+            found.setdefault(name, NumberedClass(name, keeps, TYPES[kind], {})).values[value] = int(number)
+    return [*found.values(), *(one for name in constants for one in _groups(name, constants[name]))]
+
+
+def _groups(cls: str, constants: Mapping[str, tuple[str, int]]) -> Iterator[NumberedClass]:
+    """Constants that belong together: those that a pattern of :data:`SOURCES` finds, and bytes whose names begin with
+    the same words.
+    """
+    patterns = [one.partition("#")[2] for classes in SOURCES.values() for one in classes if one.startswith(f"{cls}#")]
+    names = sorted(name for name, (value_type, _) in constants.items() if value_type == TYPES["byte"])
+    for _, group in groupby(names, lambda name: name.partition("_")[0]):
+        columns = zip(*(name.split("_")[:-1] for name in group), strict=False)
+        prefix = [column[0] for column in takewhile(lambda column: len(set(column)) == 1, columns)]
+        patterns += ["_".join([*prefix, "(.*)"])] if prefix else []
+    for pattern in dict.fromkeys(patterns):
+        found = {match[1]: constants[name] for name in constants if (match := re.fullmatch(pattern, name))}
+        if len(set(found.values())) > 1:
+            value_type = next(iter(found.values()))[0]
+            values = {name: number for name, (_, number) in found.items()}
+            yield NumberedClass(f"{cls}#{pattern}", CONSTANTS, value_type, values)
+
+
+def of_the_union(classes: Sequence[NumberedClass]) -> dict[str, dict[str, int]]:
+    """The enums that :data:`SOURCES` has, without those that the release lacks: the newest class of each."""
+    by_name = {one.name: one.values for one in classes}
+    found: dict[str, dict[str, int]] = {}
+    for name, candidates in SOURCES.items():
+        if present := [by_name[one] for one in candidates if one in by_name]:
+            found[name] = present[0]
+    return found
+
+
+def unknown(classes: Sequence[NumberedClass]) -> list[NumberedClass]:
+    """The classes that are neither in :data:`SOURCES` nor in :data:`ELSEWHERE`, by name."""
+    known = {one for candidates in SOURCES.values() for one in candidates}
+    return sorted(
+        (
+            one
+            for one in classes
+            if one.name not in known and not any(re.fullmatch(pattern, one.name) for pattern in ELSEWHERE)
+        ),
+        key=lambda one: one.name,
+    )
+
+
+def draft(one: NumberedClass) -> dict[str, Any] | None:
+    """The definition of an enum without descriptions; nothing if the class does not say enough for one."""
+    distinct = len(set(one.values.values())) == len(one.values)
+    if one.keeps not in ON_THE_WIRE or not distinct or not NAME.fullmatch(one.short_name):
+        return None
+    if not all(VALUE.fullmatch(name) for name in one.values):
+        return None
+    values = sorted(one.values.items(), key=itemgetter(1))
+    return {
+        "type": "enum",
+        "name": one.short_name,
+        "valueType": one.value_type,
+        "about": "",
+        "values": [{"name": name, "value": number, "about": ""} for name, number in values],
+    }
