@@ -8,6 +8,8 @@ UNION := message_defs/kafka
 KAFKA := $(UNION) --package kwire_kafka --out generated
 CLOCKWORK := tests/data/clockwork --package clockwork_wire --out tests/generated
 
+PAGES := README.md docs ARCHITECTURE.md CONTRIBUTING.md SECURITY.md CHANGELOG.md
+
 export BASE ?= main
 FORMAT ?= text
 TESTS ?=
@@ -40,7 +42,7 @@ generate: $(READY)  ## compile message_defs/kafka into generated/, and the small
 	$(BIN)/kwirec generate --quiet $(CLOCKWORK)
 
 guide: $(READY)  ## write the protocol guide to site/: open site/index.html
-	$(BIN)/kwirec guide $(UNION) --title "Kafka protocol" --package kwire_kafka --out site
+	$(BIN)/kwirec guide $(UNION) --title "Kafka protocol" --package kwire_kafka $(PAGES:%=--docs %) --out site
 
 guide-check: $(READY)  ## the tests of the guide in Chromium, with axe-core for accessibility: needs chromium and npm
 	mkdir -p build/axe

@@ -133,6 +133,7 @@ def guide(
     *,
     title: str,
     package: str,
+    docs: Sequence[Path] = (),
     out: Path,
     check: bool = False,
     phase: Phase = quiet,
@@ -144,7 +145,7 @@ def guide(
     """
     from kwirec.guide.site import emit_site
 
-    inputs = guide_inputs(loaded, paths, title=title, package=package)
+    inputs = guide_inputs(loaded, paths, title=title, package=package, docs=docs)
     layouts = inputs.layouts
     artifacts = emit_site(inputs, lambda done, total: phase("emit", done, total))
     outcome = write(artifacts, out, origin={"definitions": _digest(loaded)}, check=check)
@@ -157,10 +158,13 @@ def guide(
     )
 
 
-def guide_inputs(loaded: Loaded, paths: Sequence[Path], *, title: str, package: str) -> Inputs:
-    """What the guide is made from: the definitions, and the files next to them. Raises ``OSError`` or
+def guide_inputs(
+    loaded: Loaded, paths: Sequence[Path], *, title: str, package: str, docs: Sequence[Path] = ()
+) -> Inputs:
+    """What the guide is made from: the definitions, the files next to them, and documentation. Raises ``OSError`` or
     ``ValueError``, which name the file."""
     from kwirec.guide.chapters import read_chapters
+    from kwirec.guide.documents import read_documents
     from kwirec.guide.examples import read_examples
     from kwirec.guide.kips import read_kips
     from kwirec.guide.site import Inputs
@@ -173,6 +177,7 @@ def guide_inputs(loaded: Loaded, paths: Sequence[Path], *, title: str, package: 
         recorded=read_examples(paths),
         kips=read_kips(paths),
         chapters=read_chapters(paths),
+        documents=read_documents(docs),
         title=title,
         package=package,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -13,6 +13,9 @@ from kwirec.guide.site import Inputs, emit_site
 
 ROOT = Path(__file__).parents[2]
 UNION = ROOT / "message_defs" / "kafka"
+DOCS = [
+    ROOT / name for name in ("README.md", "docs", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")
+]
 CLOCKWORK = ROOT / "tests" / "data" / "clockwork"
 
 
@@ -23,13 +26,13 @@ def loaded(folder: Path) -> Loaded:
     return found
 
 
-def inputs(folder: Path, package: str = "") -> Inputs:
-    return guide_inputs(loaded(folder), [folder], title="Kafka protocol", package=package)
+def inputs(folder: Path, package: str = "", docs: Sequence[Path] = ()) -> Inputs:
+    return guide_inputs(loaded(folder), [folder], title="Kafka protocol", package=package, docs=docs)
 
 
 @pytest.fixture(scope="session")
 def union() -> Inputs:
-    return inputs(UNION, "kwire_kafka")
+    return inputs(UNION, "kwire_kafka", DOCS)
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kwirec.guide.changes import VersionChange, changes
-from kwirec.guide.kips import read_kips
+from kwirec.guide.kips import kip_address, read_kips
 from kwirec.guide.releases import Releases, line_of
 from kwirec.guide.rows import rows
 from kwirec.guide.site import Inputs
@@ -67,7 +67,7 @@ def test_versions_name_their_proposals(site: Mapping[str, str], union: Inputs) -
     assert all(v in messages[name].valid for name, versions in union.kips.items() for v in versions)
     page = site["api/fetch.html"]
     _, _, rest = page.partition('<a href="#request-v9-vs-8">')
-    assert '<span class="chip">KIP-320</span>' in rest.partition("<dt>")[0]
+    assert f'<a class="chip" href="{kip_address(320)}">KIP-320</a>' in rest.partition("<dt>")[0]
 
 
 @pytest.mark.parametrize("text", ["[]", '{"M": {"x": [1]}}', '{"M": {"1": ["<b>"]}}', '{"M": {"1": [true]}}', "{"])

@@ -9,6 +9,7 @@ import pytest
 
 from kwirec.guide.chapters import ChapterError, read_chapters
 from kwirec.guide.fields import field_rows
+from kwirec.guide.kips import kip_address
 from kwirec.guide.site import Inputs
 from tests.guide.conftest import UNION
 
@@ -23,10 +24,13 @@ def folder(tmp_path: Path, **texts: str) -> Path:
 def test_a_chapter_has_title_summary_anchors_and_tables(tmp_path: Path) -> None:
     table = "| a | b |\n|---|---:|\n| 1 | 2 |\n"
     text = f"# All clocks\n\nA `clock` [ticks](other.html). It stops.\n\n## Hands\n\n## Hands\n\n{table}"
-    (found,) = read_chapters([folder(tmp_path, **{"10_clocks_md": text})])
-    assert (found.path, found.title, found.about) == ("guide/clocks.html", "All clocks", "A clock ticks.")
-    assert found.headings == (("hands", "Hands"), ("hands-", "Hands"))
-    assert '<h2 id="hands-">' in found.body
+    (chapter,) = read_chapters([folder(tmp_path, **{"10_clocks_md": text})])
+    found = chapter.prose
+    assert (chapter.path, found.title, found.about) == ("guide/clocks.html", "All clocks", "A clock ticks.")
+    assert [(one.anchor, one.title) for one in found.headings] == [("hands", "Hands"), ("hands-1", "Hands")]
+    assert found.headings[1].text == "a b 1 2"
+    assert found.names == ("clock",)
+    assert '<h2 id="hands-1">' in found.body
     assert '<div class="scroll"' in found.body
     assert '<td class="number">2</td>' in found.body
     assert "style" not in found.body
@@ -34,7 +38,7 @@ def test_a_chapter_has_title_summary_anchors_and_tables(tmp_path: Path) -> None:
 
 def test_html_and_addresses_that_run_are_text(tmp_path: Path) -> None:
     text = "# <b>T</b>\n\n<script>alert(1)</script>\n\n[x](javascript:alert(1)) \u202e <img src=x onerror=a()>\n"
-    (found,) = read_chapters([folder(tmp_path, x_md=text)])
+    found = read_chapters([folder(tmp_path, x_md=text)])[0].prose
     assert "<script" not in found.body
     assert "<img" not in found.body
     assert "<b>" not in found.body
@@ -42,9 +46,15 @@ def test_html_and_addresses_that_run_are_text(tmp_path: Path) -> None:
     assert "\u202e" not in found.body
 
 
+def test_proposals_are_links_outside_of_links(tmp_path: Path) -> None:
+    where = folder(tmp_path, x_md="# T\n\nSee KIP-848, [KIP-1](a.html) and `KIP-2`.\n")
+    body = read_chapters([where])[0].prose.body
+    assert f'See <a href="{kip_address(848)}">KIP-848</a>, <a href="a.html">KIP-1</a> and <code>KIP-2</code>.' in body
+
+
 def test_chapters_are_in_the_order_of_their_names(tmp_path: Path) -> None:
     where = folder(tmp_path, **{"20_b_md": "# B\n", "10_c_md": "# C\n"})
-    assert [found.title for found in read_chapters([where])] == ["C", "B"]
+    assert [found.prose.title for found in read_chapters([where])] == ["C", "B"]
 
 
 @pytest.mark.parametrize(("name", "text"), [("10_Clock_md", "# T\n"), ("clock_md", "no title\n"), ("clock_md", "")])

@@ -66,6 +66,12 @@ def generate(
 @click.option("--out", type=click.Path(path_type=Path), default=Path("site"), show_default=True)
 @click.option("--title", help="Title of the site; default: the name of the first folder, and `protocol`.")
 @click.option("--package", default="", help="Name of the generated package, for examples in Python; default: none.")
+@click.option(
+    "--docs",
+    multiple=True,
+    type=click.Path(path_type=Path, exists=True),
+    help="Documentation for the same site: a Markdown file or a folder of them; may be repeated.",
+)
 @options.only_check
 @options.quiet
 def guide(
@@ -75,6 +81,7 @@ def guide(
     out: Path,
     title: str | None,
     package: str,
+    docs: Sequence[Path],
     only_check: bool,
     quiet: bool,
     notation: Notation | None,
@@ -82,8 +89,8 @@ def guide(
     """Write the protocol guide: a static site of every message in every version.
 
     It opens from the file system as from a server. Next to definitions it reads `releases.json`, `errors.json`,
-    recorded frames in `examples.jsonl`, and chapters in `guide/*.md`, where they exist. In its folder, only files of
-    an earlier run are replaced or removed.
+    recorded frames in `examples.jsonl`, and chapters in `guide/*.md`, where they exist. Pages of `--docs` keep their
+    tree, and links between them. In the folder of the site, only files of an earlier run are replaced or removed.
     """
     from kwirec.driver import guide as run
 
@@ -93,7 +100,7 @@ def guide(
 
     def make(loaded: Loaded, phase: Phase) -> Generated:
         try:
-            return run(loaded, paths, title=title, package=package, out=out, check=only_check, phase=phase)
+            return run(loaded, paths, title=title, package=package, docs=docs, out=out, check=only_check, phase=phase)
         except (OSError, ValueError) as problem:  # files next to the definitions that are not what they should be
             raise click.UsageError(printable(str(problem))) from problem
 

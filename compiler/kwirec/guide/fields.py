@@ -15,7 +15,7 @@ from kwirec.versions import VersionRange
 class FieldRow:
     """One field with what does not depend on the version.
 
-    ``chips`` are short notes, such as ``ignorable``; ``enum`` has the names of its values.
+    ``chips`` are short notes, such as ``ignorable``; ``former`` are names that it had; ``enum`` names its values.
     """
 
     place: str
@@ -26,6 +26,7 @@ class FieldRow:
     doc: str
     struct_doc: str
     chips: tuple[str, ...]
+    former: tuple[str, ...]
     enum: Enum | None
 
 
@@ -51,6 +52,7 @@ def _rows(message: Message, struct: str, versions: VersionRange, prefix: str, de
             doc=one.doc,
             struct_doc=below.doc if below and below.doc != one.doc else "",
             chips=tuple(_chips(one)),
+            former=tuple(map(python_name, one.aliases)),
             enum=one.enum,
         )
         if below:

@@ -19,6 +19,15 @@ Kips = Mapping[str, Mapping[int, tuple[int, ...]]]
 """Message → version → the numbers of its proposals."""
 
 
+ADDRESS = "https://cwiki.apache.org/confluence/dosearchsite.action?queryString=%22KIP-{}%22"
+"""Where Kafka's wiki has a proposal: by search, because addresses of its pages contain their titles."""
+
+
+def kip_address(number: int) -> str:
+    """The address of a proposal."""
+    return ADDRESS.format(number)
+
+
 def read_kips(paths: Iterable[Path]) -> Kips:
     """The proposals of all folders. Raises ``ValueError``, which names the file."""
     found: dict[str, Mapping[int, tuple[int, ...]]] = {}

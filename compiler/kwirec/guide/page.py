@@ -11,6 +11,7 @@ from markupsafe import Markup
 
 from kwirec.diagnostics.columns import printable
 from kwirec.emitters.environment import FOLDERS
+from kwirec.guide.kips import kip_address
 
 
 def visible(value: Any) -> Any:
@@ -40,7 +41,7 @@ ENVIRONMENT = jinja2.Environment(
     autoescape=True,
     finalize=visible,
 )
-ENVIRONMENT.filters |= {"embedded": embedded, "anchor": anchor}
+ENVIRONMENT.filters |= {"embedded": embedded, "anchor": anchor, "kip_address": kip_address}
 
 
 def render(template: str, **context: object) -> str:

@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from kwirec.emitters.compat_pages import decisive, range_cell
 from kwirec.emitters.release_facts import negotiations
+from kwirec.guide.pages import Kind, MessagePage, OtherPage
 from kwirec.guide.releases import ApiChange, Releases, Upgrade
 from kwirec.merge.history import History
 from kwirec.versions import VersionRange
-
-if TYPE_CHECKING:
-    from kwirec.guide.site import MessagePage
-
-Content = tuple[str, str, str, Mapping[str, object]]
-"""Path, title, template and variables of a page."""
 
 SECTIONS: Mapping[str, Callable[[ApiChange], str]] = {
     "New APIs": lambda one: one.added if one.new else "",
@@ -29,11 +23,11 @@ SECTIONS: Mapping[str, Callable[[ApiChange], str]] = {
 """The sections of a page of a release, each with the versions that an API has in it."""
 
 
-def release_pages(history: History, releases: Releases, pages: Sequence[MessagePage]) -> Iterator[Content]:
+def release_pages(history: History, releases: Releases, pages: Sequence[MessagePage]) -> Iterator[OtherPage]:
     """``releases/index.html`` and ``releases/RELEASE.html``; nothing without releases."""
     if not releases.names:
         return
-    by_key = {page.key: page for page in pages if page.path.startswith("api/")}
+    by_key = {page.key: page for page in pages if page.kind is Kind.API}
     shown: list[Upgrade] = []
     same: dict[str, list[str]] = {}
     for upgrade in releases.upgrades():
@@ -41,7 +35,13 @@ def release_pages(history: History, releases: Releases, pages: Sequence[MessageP
             shown.append(upgrade)
         else:
             same.setdefault(shown[-1].release, []).append(upgrade.release)
-    yield "releases/index.html", "Releases", "releases.html.jinja", _table(history, shown, by_key)
+    yield OtherPage(
+        path="releases/index.html",
+        title="Releases",
+        kind=Kind.TABLE,
+        template="releases.html.jinja",
+        content=_table(history, shown, by_key),
+    )
     for before, upgrade in zip((None, *shown), shown, strict=False):
         content = {
             "upgrade": upgrade,
@@ -49,7 +49,13 @@ def release_pages(history: History, releases: Releases, pages: Sequence[MessageP
             "same": same.get(upgrade.release, []),
             "sections": list(_sections(upgrade, by_key)),
         }
-        yield f"releases/{upgrade.release}.html", upgrade.release, "release.html.jinja", content
+        yield OtherPage(
+            path=f"releases/{upgrade.release}.html",
+            title=upgrade.release,
+            kind=Kind.UPGRADE,
+            template="release.html.jinja",
+            content=content,
+        )
 
 
 def _table(

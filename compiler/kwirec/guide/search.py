@@ -1,4 +1,4 @@
-"""The index of the search box: an entry for each message, field, error, release and heading of a chapter.
+"""The index of the search box: an entry for each message, field, error, release, and heading of prose.
 
 A script sets it, because pages that are opened as files can load scripts and nothing else.
 """
@@ -9,16 +9,22 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from kwirec.guide.pages import Kind, MessagePage, OtherPage
+from kwirec.guide.prose import Prose
+
 if TYPE_CHECKING:
-    from kwirec.guide.site import Inputs, Links, MessagePage
+    from kwirec.guide.site import Inputs
 
 Entry = tuple[str, str, str, str, str, int]
 """Path with anchor, name, where it is, other words that find it, what it says, and how much it counts."""
 
+MAX_TEXT = 400
+"""The characters of a section of prose that are searched."""
 
-def search_script(inputs: Inputs, pages: Sequence[MessagePage], nav: Sequence[Links]) -> str:
+
+def search_script(inputs: Inputs, pages: Sequence[MessagePage], others: Sequence[OtherPage]) -> str:
     """A script that sets ``window.kwireSearch`` to all entries."""
-    entries = [*_messages(pages), *_enums(inputs), *_errors(inputs), *_chapters(inputs), *_upgrades(nav)]
+    entries = [*_messages(pages), *_enums(inputs), *_errors(inputs), *_prose(inputs), *_tables(others)]
     text = json.dumps(entries, ensure_ascii=True, separators=(",", ":"))
     return f"window.kwireSearch = {text};\n"
 
@@ -32,8 +38,7 @@ def _messages(pages: Sequence[MessagePage]) -> Iterator[Entry]:
         for view in page.messages:
             for field in view.fields:
                 place = f"{page.path}#{view.part}.{field.place}"
-                former = " ".join(chip.removeprefix("was ") for chip in field.chips if chip.startswith("was "))
-                yield place, field.name, f"in {view.name}", former, field.doc, 1
+                yield place, field.name, f"in {view.name}", " ".join(field.former), field.doc, 1
 
 
 def _enums(inputs: Inputs) -> Iterator[Entry]:
@@ -50,16 +55,23 @@ def _errors(inputs: Inputs) -> Iterator[Entry]:
         yield f"errors.html#{code}", one.name.value, f"error {code}", f"{code} error code {code}", one.about.value, 4
 
 
-def _chapters(inputs: Inputs) -> Iterator[Entry]:
+def _prose(inputs: Inputs) -> Iterator[Entry]:
     for chapter in inputs.chapters:
-        yield chapter.path, chapter.title, "guide", "", chapter.about, 3
-        for name, title in chapter.headings:
-            yield f"{chapter.path}#{name}", title, f"in {chapter.title}", "", "", 2
+        yield from _sections(chapter.path, chapter.prose, "guide", 3)
+    for document in inputs.documents:
+        yield from _sections(document.path, document.prose, "documentation", 2)
 
 
-def _upgrades(nav: Sequence[Links]) -> Iterator[Entry]:
-    for group in nav:
-        if group.title in ("Tables", "Upgrades"):
-            for link in group.links:
-                words = f"release upgrade {link.title}" if group.title == "Upgrades" else ""
-                yield link.path, link.title, group.title.lower(), words, "", 2
+def _sections(path: str, prose: Prose, where: str, weight: int) -> Iterator[Entry]:
+    yield path, prose.title, where, " ".join(prose.names), prose.about, weight
+    for one in prose.headings:
+        names, text = " ".join(one.names), one.text[:MAX_TEXT]
+        yield f"{path}#{one.anchor}", one.title, f"in {prose.title}", names, text, weight - 1
+
+
+def _tables(others: Sequence[OtherPage]) -> Iterator[Entry]:
+    for page in others:
+        if page.kind is Kind.TABLE:
+            yield page.path, page.title, "tables", "", "", 2
+        elif page.kind is Kind.UPGRADE:
+            yield page.path, page.title, "upgrades", f"release upgrade {page.title}", "", 2

@@ -1,0 +1,106 @@
+"""What pages of the guide are: their paths, titles, groups in the navigation, and what their templates get."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import PurePosixPath
+
+from kwirec.emitters.modules import ModuleGroup
+from kwirec.guide.kips import Kips
+from kwirec.guide.messages import MessageView
+from kwirec.ir.schema import MessageKind
+
+
+class Kind(Enum):
+    """What a page is about; the value is the title of its group in the navigation."""
+
+    CHAPTER = "Guide"
+    API = "APIs"
+    TOPIC = "Internal topics"
+    METADATA = "Metadata log"
+    DATA = "Data in records and files"
+    HEADER = "Headers"
+    TABLE = "Tables"
+    UPGRADE = "Upgrades"
+    DOCUMENT = "Documentation"
+
+
+MESSAGE_KINDS = {
+    "api": Kind.API,
+    "coordinator": Kind.TOPIC,
+    "metadata": Kind.METADATA,
+    "data": Kind.DATA,
+    "headers": Kind.HEADER,
+}
+"""The kinds of pages of messages, by the folder of their modules."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Page:
+    """One page. ``path`` is relative to the site."""
+
+    path: str
+    title: str
+    kind: Kind
+    doc: str = ""
+
+    @property
+    def root(self) -> str:
+        """The way from the page to the root of the site."""
+        return "../" * self.path.count("/")
+
+
+@dataclass(frozen=True, kw_only=True)
+class MessagePage(Page):
+    """The messages of one module: request and response, key and value, or one message."""
+
+    group: ModuleGroup
+    messages: Sequence[MessageView]
+    kips: Kips
+    negotiation: Sequence[Sequence[str]] = ()
+    package: str = ""
+
+    @property
+    def module(self) -> str:
+        return self.group.path
+
+    @property
+    def key(self) -> int | None:
+        return next((one.message.api_key for one in self.messages), None)
+
+    @property
+    def chips(self) -> Iterator[str]:
+        first = self.messages[0].message
+        if first.api_key is not None:
+            yield f"{'API key' if first.is_rpc else 'type'} {first.api_key}"
+        yield from first.listeners
+        if not first.is_rpc and first.kind is not MessageKind.HEADER and self.folder:
+            yield self.folder
+        aliases = dict.fromkeys(alias for one in self.messages for alias in one.message.aliases)
+        yield from (f"was {alias}" for alias in aliases)
+
+    @property
+    def folder(self) -> str:
+        """The folder of the definitions, which groups what belongs together."""
+        path = self.messages[0].message.decl.span.source.name.replace("\\", "/")
+        return PurePosixPath(path).parent.name.replace("_", " ")
+
+    def proposals(self, message: MessageView, version: int) -> Sequence[int]:
+        """The numbers of the KIPs that a version is of."""
+        return self.kips.get(message.name, {}).get(version, ())
+
+
+@dataclass(frozen=True, kw_only=True)
+class OtherPage(Page):
+    """A page with its own template; ``content`` are its variables."""
+
+    template: str
+    content: Mapping[str, object] = field(default_factory=dict)
+
+    def __getattr__(self, name: str) -> object:
+        try:
+            return self.content[name]
+        except KeyError:
+            raise AttributeError(name) from None

@@ -1,0 +1,159 @@
+"""Markdown → HTML for pages of prose: titles with anchors as GitHub names them, tables that scroll, links to
+proposals (KIPs). HTML is text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+from markupsafe import Markup, escape
+
+from kwirec.guide.kips import kip_address
+from kwirec.guide.page import visible
+
+Follow = Callable[[str], str]
+"""What a link leads to, from what is written: an address, or nothing for a link that is dropped but for its text."""
+
+
+@dataclass(frozen=True)
+class Heading:
+    """A heading below the title: its anchor, its text, the text of its section and the words of its code."""
+
+    anchor: str
+    title: str
+    text: str
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Prose:
+    """One page. ``about`` is the first sentence after the title, ``names`` the code before the first heading."""
+
+    title: str
+    about: str
+    names: tuple[str, ...]
+    body: Markup
+    headings: tuple[Heading, ...]
+
+
+def read_prose(markdown: str, follow: Follow = lambda target: target) -> Prose:
+    """The page that ``markdown`` describes. Raises ``ValueError`` if it does not begin with a title."""
+    parser = MarkdownIt("commonmark", {"html": False, "linkify": False}).enable("table")
+    tokens = parser.parse(visible(markdown.replace("\r\n", "\n")))
+    if not tokens or tokens[0].tag != "h1":
+        raise ValueError("begin with the title, as `# Title`")
+    _name_headings(tokens)
+    _follow_links(tokens, follow)
+    _link_proposals(tokens)
+    about = next((token for token in tokens[3:] if token.type == "inline"), None)
+    sections = list(_sections(tokens))
+    return Prose(
+        title=_plain(tokens[1]),
+        about=re.split(r"(?<=\.)\s", _plain(about))[0] if about else "",
+        names=sections[0].names,
+        body=Markup(parser.renderer.render(_wide_tables(tokens), parser.options, {})),
+        headings=tuple(sections[1:]),
+    )
+
+
+def slug(title: str) -> str:
+    """The anchor of a heading, as GitHub makes it: letters, digits, ``_`` and ``-``."""
+    return re.sub(r"[^a-z0-9_ -]", "", title.lower()).replace(" ", "-")
+
+
+def _name_headings(tokens: Sequence[Token]) -> None:
+    taken: set[str] = set()
+    for opening, inline in pairwise(tokens):
+        if opening.type == "heading_open":
+            name, number = slug(_plain(inline)), 0
+            while (unique := f"{name}-{number}" if number else name) in taken:
+                number += 1
+            taken.add(unique)
+            opening.attrSet("id", unique)
+
+
+def _follow_links(tokens: Sequence[Token], follow: Follow) -> None:
+    """Give links and images their addresses; of those without one, the text stays."""
+    for inline in (token for token in tokens if token.children):
+        kept, dropped = [], False
+        for child in inline.children or ():
+            if child.type == "link_open":
+                address = follow(str(child.attrGet("href")))
+                child.attrSet("href", address)
+                dropped = not address
+            if child.type == "image":
+                child.attrSet("src", follow(str(child.attrGet("src"))))
+                child = child if child.attrGet("src") else Token("text", "", 0, content=child.content)
+            if not (dropped and child.type in ("link_open", "link_close")):
+                kept.append(child)
+        inline.children = kept
+
+
+def _link_proposals(tokens: Sequence[Token]) -> None:
+    """Make links of the names of proposals, such as KIP-848, outside of links."""
+    for inline in (token for token in tokens if token.children):
+        made: list[Token] = []
+        depth = 0
+        for child in inline.children or ():
+            depth += {"link_open": 1, "link_close": -1}.get(child.type, 0)
+            made += _linked(child.content) if child.type == "text" and not depth else [child]
+        inline.children = made
+
+
+def _linked(text: str) -> Iterator[Token]:
+    for index, piece in enumerate(re.split(r"\bKIP-(\d+)\b", text)):
+        if index % 2:
+            yield Token("link_open", "a", 1, attrs={"href": kip_address(int(piece))})
+            yield Token("text", "", 0, content=f"KIP-{piece}")
+            yield Token("link_close", "a", -1)
+        else:
+            yield Token("text", "", 0, content=piece)
+
+
+def _sections(tokens: Sequence[Token]) -> Iterator[Heading]:
+    """What the title and every heading is followed by, up to the next heading."""
+    anchor = title = ""
+    texts: list[str] = []
+    names: dict[str, None] = {}
+    for before, token in pairwise(tokens):
+        if before.type == "heading_open":
+            if before.tag != "h1":
+                yield Heading(anchor, title, " ".join(texts), tuple(names))
+            anchor, title, texts, names = str(before.attrGet("id")), _plain(token), [], {}
+        elif token.type == "inline":
+            texts.append(_plain(token))
+            found = (child.content for child in token.children or () if child.type == "code_inline")
+            names |= dict.fromkeys(found)
+    yield Heading(anchor, title, " ".join(texts), tuple(names))
+
+
+def _wide_tables(tokens: Sequence[Token]) -> list[Token]:
+    """Put every table into a box of its own, which scrolls on narrow screens, and let keys reach blocks of code."""
+    found: list[Token] = []
+    for token in tokens:
+        if token.type == "table_open":
+            box = '<div class="scroll" role="region" aria-label="Table" tabindex="0">'
+            found.append(Token("html_block", "", 0, content=box))
+        if token.type in ("fence", "code_block"):
+            token = Token(
+                "html_block", "", 0, content=f'<pre tabindex="0"><code>{escape(token.content)}</code></pre>'
+            )
+        if token.attrs.pop("style", None) == "text-align:right":  # pages allow no styles of elements
+            token.attrSet("class", "number")
+        found.append(token)
+        if token.type == "table_close":
+            found.append(Token("html_block", "", 0, content="</div>"))
+    return found
+
+
+def _plain(inline: Token) -> str:
+    """The text without its marks, on one line."""
+    kinds = {"softbreak": " ", "hardbreak": " "}
+    return "".join(
+        kinds.get(child.type, child.content if child.type in ("text", "code_inline") else "")
+        for child in inline.children or []
+    )

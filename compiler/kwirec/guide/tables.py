@@ -1,0 +1,71 @@
+"""Pages that are tables: types, errors and enums."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from kwirec.frontend import ErrorDecl
+from kwirec.guide.pages import Kind, MessagePage, OtherPage
+from kwirec.guide.types import type_rows, varint_rows
+from kwirec.ir.schema import Schema
+
+
+def table_pages(schema: Schema, errors: Sequence[ErrorDecl], pages: Sequence[MessagePage]) -> Iterator[OtherPage]:
+    """The page of types, and those of errors and enums if there are any."""
+    yield OtherPage(
+        path="types.html",
+        title="Types",
+        kind=Kind.TABLE,
+        template="types.html.jinja",
+        content={"types": list(type_rows()), "varints": list(varint_rows())},
+    )
+    if errors:
+        yield OtherPage(
+            path="errors.html",
+            title="Errors",
+            kind=Kind.TABLE,
+            template="errors.html.jinja",
+            content={"errors": list(_errors(errors, pages))},
+        )
+    if schema.enums:
+        yield OtherPage(
+            path="enums.html",
+            title="Enums",
+            kind=Kind.TABLE,
+            template="enums.html.jinja",
+            content={"enums": schema.enums, "uses": _uses(pages)},
+        )
+
+
+def _uses(pages: Sequence[MessagePage]) -> Mapping[str, Sequence[tuple[str, str]]]:
+    """For every enum the fields that have it, each with its link."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for page in pages:
+        for view in page.messages:
+            for one in view.fields:
+                if one.enum:
+                    link = f"{page.path}#{view.part}.{one.place}"
+                    found.setdefault(one.enum.name, []).append((f"{view.name}.{one.place}", link))
+    return found
+
+
+def _errors(errors: Iterable[ErrorDecl], pages: Sequence[MessagePage]) -> Iterator[dict[str, object]]:
+    """Every error, with the APIs whose examples have it."""
+    seen: dict[str, dict[str, str]] = {}
+    for page in pages:
+        for view in page.messages:
+            for layout in view.layouts:
+                if layout.example.source:
+                    codes = (
+                        s.text for s in layout.example.spans if s.name.endswith("error_code") and s.kind == "int16"
+                    )
+                    for code in codes:
+                        seen.setdefault(code, {})[page.title] = page.path
+    for one in sorted(errors, key=lambda error: error.code.value):
+        yield {
+            "code": one.code.value,
+            "name": one.name.value,
+            "retriable": one.retriable.value,
+            "about": one.about.value,
+            "seen": list(seen.get(str(one.code.value), {}).items()) if one.code.value else [],
+        }

@@ -1,0 +1,81 @@
+"""The documentation of a project as pages of its guide."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from kwirec.guide.documents import DocumentError, read_documents
+from kwirec.guide.prose import slug
+from tests.guide.conftest import DOCS, ROOT
+
+
+def project(tmp_path: Path, **texts: str) -> Path:
+    for name, text in texts.items():
+        file = tmp_path / name.replace("__", "/").replace("_md", ".md").replace("_svg", ".svg")
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, "utf-8")
+    return tmp_path
+
+
+def test_links_between_documents_stay_and_others_keep_their_text(tmp_path: Path) -> None:
+    readme = (
+        "# P\n\n[clocks](docs/clock.md#all-the-hands), [code](src/a.py), [out](../../x.md), [web](https://a.example)"
+    )
+    where = project(tmp_path, README_md=readme, docs__clock_md="# C\n\n[up](../README.md) [here](#c)")
+    body = {one.path: one.prose.body for one in read_documents([where / "README.md", where / "docs"])}
+    assert '<a href="docs/clock.html#all-the-hands">clocks</a>, code, out, <a href="https://a.example">' in (
+        body["project/README.html"]
+    )
+    assert '<a href="../README.html">up</a> <a href="#c">here</a>' in body["project/docs/clock.html"]
+
+
+def test_folders_below_are_groups_and_start_with_their_readme(tmp_path: Path) -> None:
+    where = project(tmp_path, docs__b_md="# B", docs__rules__a_md="# A", docs__rules__README_md="# All")
+    found = [(one.path, one.folder) for one in read_documents([where / "docs"])]
+    assert found == [
+        ("project/docs/b.html", ""),
+        ("project/docs/rules/README.html", "docs/rules"),
+        ("project/docs/rules/a.html", "docs/rules"),
+    ]
+
+
+def test_pictures_are_in_the_page_and_missing_ones_are_text(tmp_path: Path) -> None:
+    where = project(tmp_path, README_md="# P\n\n![plot](p.svg) ![none](q.svg) ![other](p.md)", p_svg="<svg/>")
+    (found,) = read_documents([where / "README.md"])
+    assert re.search(r'<img src="data:image/svg\+xml;base64,[\w+/=]+" alt="plot"', found.prose.body)
+    assert found.prose.body.count("<img") == 1
+    assert "none other" in found.prose.body
+
+
+def test_code_can_be_reached_by_keys_and_is_text(tmp_path: Path) -> None:
+    where = project(tmp_path, README_md="# P\n\n```\na < b\n```\n")
+    assert '<pre tabindex="0"><code>a &lt; b\n</code></pre>' in read_documents([where / "README.md"])[0].prose.body
+
+
+@pytest.mark.parametrize("name", ["no_title_md", "b <_md"])
+def test_what_is_no_document_is_refused_by_name(tmp_path: Path, name: str) -> None:
+    project(tmp_path, **{name: "text" if name.startswith("no") else "# T"})
+    with pytest.raises(DocumentError, match=r"\.md: "):
+        read_documents([tmp_path])
+
+
+def test_anchors_are_those_of_github() -> None:
+    assert slug("What `kwirec diff` prints, in order") == "what-kwirec-diff-prints-in-order"
+    assert slug("A & B: 1.2_x") == "a--b-12_x"
+
+
+@pytest.mark.slow
+def test_every_page_of_the_documentation_is_there_and_is_searched(site: Mapping[str, str]) -> None:
+    files = [path for path in DOCS if path.is_file()] + sorted((ROOT / "docs").rglob("*.md"))
+    pages = {f"project/{file.relative_to(ROOT).as_posix().removesuffix('.md')}.html" for file in files}
+    entries = json.loads(site["assets/search.js"].removeprefix("window.kwireSearch = ").removesuffix(";\n"))
+    assert pages <= set(site)
+    assert pages <= {place for place, *_ in entries}
+    assert any("DecodeError" in names for place, _, _, names, *_ in entries if place.startswith("project/docs/api"))
+    for folder in ("decisions", "rules", "benchmarks"):
+        assert f'href="{folder}/' in site["project/docs/README.html"]
