@@ -63,6 +63,7 @@ GENERATED_LAYERS = (
 
 PIPELINE_LAYERS = (
     ("folders",),
+    ("storage",),
     ("capture", "columns", "csv_cells", "options", "spark_types", "unread", "worker"),
     ("stored",),
     ("inputs", "rows", "session", "state"),

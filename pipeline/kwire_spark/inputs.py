@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING
 from kwire.logs.segment import FILE_NAME
 from kwire_spark.capture.pcap import MAGICS as PCAP
 from kwire_spark.capture.pcapng import MAGIC as PCAPNG
-from kwire_spark.capture.streams import DamagedStreamError, Window
 from kwire_spark.folders import regular
 from kwire_spark.options import OptionError, Options
+from kwire_spark.storage import STDIN, DamagedStreamError, Window, size_of
 
 if TYPE_CHECKING:
     from kwire_spark.stored import StoredTable
@@ -62,6 +62,10 @@ class Inputs:
     def __bool__(self) -> bool:
         return bool(self.captures or self.logs or self.request_logs or self.server_logs or self.tables)
 
+    @property
+    def has_standard_input(self) -> bool:
+        return any(STDIN in getattr(self, kind) for kind in KINDS)
+
     def __str__(self) -> str:
         if self.tables:
             return "; ".join(dict.fromkeys(table.origin.inputs or f"the table {table.path}" for table in self.tables))
@@ -93,7 +97,7 @@ def find(paths: Iterable[str | Path]) -> Inputs:
             if reason or kind is None:
                 skipped[file] = reason
             else:
-                size += Path(file).stat().st_size
+                size += size_of(file)
                 by_kind[kind][path if kind == LOG and Path(path).is_dir() else file] = None
     if tables and any(by_kind.values()):
         raise OptionError(f"{tables[0].path} is a table: give either tables or captures and logs")
@@ -118,7 +122,8 @@ def sniff(path: str) -> tuple[str | None, str]:
     if Path(path).is_dir():
         return UNREADABLE, "cannot list the folder"
     try:
-        regular(path)
+        if path != STDIN:
+            regular(path)
         if FILE_NAME.fullmatch(name):
             return LOG, ""
         if _BESIDE_SEGMENTS.fullmatch(name):
@@ -144,7 +149,7 @@ def sniff(path: str) -> tuple[str | None, str]:
 
 
 def _head(path: str) -> bytes:
-    window = Window(path)
+    window = Window(path, peek=True)
     try:
         while len(window.buffer) < PROBE_BYTES and window.advance(0):
             pass

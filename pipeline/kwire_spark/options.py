@@ -14,6 +14,7 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from kwire.protocol import MessageRegistry, registry
+from kwire_spark.storage import STDIN
 
 PERMISSIVE, FAILFAST = "permissive", "failfast"
 
@@ -166,6 +167,9 @@ def _local(path: str) -> str:
 
 
 def _files(path: str) -> Iterator[str]:
+    if path == STDIN:
+        yield path
+        return
     if Path(path).exists():
         yield from _within(Path(path)) if Path(path).is_dir() else [path]
         return

@@ -16,7 +16,6 @@ from rich.console import Console
 
 from kwire.errors import KwireError
 from kwire.logs import LogSegment
-from kwire_spark.capture.streams import Window
 from kwire_spark.columns import RECORDS
 from kwire_spark.command import COMMANDS, one_line, run
 from kwire_spark.command.common import Run, only_writer
@@ -26,6 +25,7 @@ from kwire_spark.inputs import Inputs, find
 from kwire_spark.options import BrokenInputError, OptionError
 from kwire_spark.segments import record_batches, splits
 from kwire_spark.session import JavaMissingError
+from kwire_spark.storage import Window
 from kwire_spark.tables import read
 from tests.pipeline.capture_files import beginning
 

@@ -12,7 +12,7 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwire_spark.capture import streams
+from kwire_spark.storage import decompression
 from kwire_spark.text_logs import Lines, Split, lines, splits
 
 TEXTS = st.lists(st.sampled_from([b"", b"a", b"bc", b"defg" * 5, b"\r"]), max_size=12).map(b"\n".join)
@@ -38,7 +38,7 @@ def test_splits_of_any_size_give_each_line_once(
     path = tmp_path / "log"
     path.write_bytes(data)
     monkeypatch.setattr(lines, "CHUNK", chunk)
-    monkeypatch.setattr(streams, "CHUNK", chunk)
+    monkeypatch.setattr(decompression, "CHUNK", chunk)
     cut = splits([str(path)], size)
     assert len(cut) == max(1, -(-len(data) // size))
     assert [line for split in cut for line in read(split)] == expected(data)
@@ -79,7 +79,7 @@ def test_a_line_that_is_too_long_is_a_problem_and_the_rest_is_read(
 ) -> None:
     path = tmp_path / "log"
     path.write_bytes(b"one\n" + b"x" * 1000 + b"\ntwo\n" + b"y" * 1000)
-    monkeypatch.setattr(streams, "CHUNK", 16)
+    monkeypatch.setattr(decompression, "CHUNK", 16)
     found = Lines(str(path), longest=100)
     assert list(found) == [(0, b"one"), (1005, b"two")]
     assert [position for position, _ in found.problems] == [4, 1009]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from kwire_spark.capture.packets import LINKS, Link
 from kwire_spark.capture.pieces import Broken
-from kwire_spark.capture.streams import Window
+from kwire_spark.storage import Window
 
 Record = tuple[float, int, int, int, int, Link]
 """A packet: its time; where its bytes begin and end in the buffer; its length on the wire; where its record begins in

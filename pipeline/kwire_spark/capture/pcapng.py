@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from kwire_spark.capture.packets import LINKS, Link
 from kwire_spark.capture.pcap import BELIEVED, LARGEST, LATEST, Mark, Record, Report, resumed
-from kwire_spark.capture.streams import Window
+from kwire_spark.storage import Window
 
 SECTION, INTERFACE, OLD_PACKET, SIMPLE_PACKET, PACKET = 0x0A0D0D0A, 1, 2, 3, 6
 MAGIC = struct.pack("<I", SECTION)

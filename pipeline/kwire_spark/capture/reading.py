@@ -15,8 +15,8 @@ from kwire_spark.capture.pcap import MAGICS, Record, Report, pcap_records
 from kwire_spark.capture.pcapng import MAGIC, pcapng_records
 from kwire_spark.capture.pieces import Broken, Piece
 from kwire_spark.capture.servers import Servers
-from kwire_spark.capture.streams import DamagedStreamError, Window
 from kwire_spark.capture.tcp import GRACE, TcpConnection
+from kwire_spark.storage import DamagedStreamError, Window
 
 ALWAYS, NEVER = float("-inf"), float("inf")
 LONGEST = 1 << 20
@@ -64,7 +64,7 @@ def file_packets(
 
 def first_time(path: str) -> float:
     """The time of the first packet of a file; 0 if it has none."""
-    with suppress(OSError, DamagedStreamError), closing(Window(path)) as window:
+    with suppress(OSError, DamagedStreamError), closing(Window(path, peek=True)) as window:
         return next((time for time, *_ in _records(window, Report(path))), 0.0)
     return 0.0
 

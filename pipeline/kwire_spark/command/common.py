@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kwire_spark.command.engines import AUTO, ENGINES, LOCAL_LIMIT, PARQUET, Engine, engine_for
+from kwire_spark.command.interrupts import writer_ends_first
 from kwire_spark.folders import claimed, private_folder
 from kwire_spark.inputs import Inputs, find
 from kwire_spark.options import FAILFAST, BrokenInputError, OptionError, Options
@@ -268,14 +269,15 @@ def with_inputs(
             options = {name: value for name in SOURCE_OPTIONS if (value := values.pop(name))}
             progress = Console(stderr=True, quiet=quiet)
             Options(options).protocol()  # fail before anything is read
-            inputs = _find_inputs(paths, progress, options.get("mode") == FAILFAST)
-            if inputs.tables:
-                inputs = _with_tables(inputs, function.__name__, stored, options.keys() - {"protocol"})
-            console = Console(width=None if sys.stdout.isatty() else WIDTH)
-            chosen = engine_for(engine, inputs, out, table_format, master)
-            run = Run(inputs, out, chosen, options, console, progress, min_coverage)
-            with only_writer(run.pages):
-                return function(run=run, **values)
+            with writer_ends_first(paths, progress):
+                inputs = _find_inputs(paths, progress, options.get("mode") == FAILFAST)
+                if inputs.tables:
+                    inputs = _with_tables(inputs, function.__name__, stored, options.keys() - {"protocol"})
+                console = Console(width=None if sys.stdout.isatty() else WIDTH)
+                chosen = engine_for(engine, inputs, out, table_format, master)
+                run = Run(inputs, out, chosen, options, console, progress, min_coverage)
+                with only_writer(run.pages):
+                    return function(run=run, **values)
 
         return reduce(lambda command, option: option(command), parameters, call)
 

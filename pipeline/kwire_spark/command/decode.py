@@ -10,6 +10,7 @@ import click
 from kwire_spark.command.common import Run, with_inputs
 from kwire_spark.command.engines import LocalEngine
 from kwire_spark.reports.report import Report, Table
+from kwire_spark.storage import standard_input
 
 if TYPE_CHECKING:
     from kwire_spark.command.decode_local import LocalTables
@@ -29,6 +30,8 @@ def decode(run: Run, raw: bool, topics: str) -> int:
     from kwire_spark.reports.basis import basis_of
 
     run.options["topics"] = topics
+    if run.inputs.has_standard_input:
+        standard_input().keep()  # it is read once for each table
     inputs, tables = run.inputs, _tables(run)
     exchanges = bool(inputs.captures or inputs.request_logs)
     if inputs.captures:

@@ -53,6 +53,11 @@ def engine_for(name: str, inputs: Inputs, out: str, table_format: str, master: s
     needing = [option for option, given in needs.items() if given]
     if name == LOCAL and needing:
         raise OptionError(f"--engine local cannot be used with {needing[0]}, which needs Spark")
+    if inputs.has_standard_input:
+        if needing or name == SPARK:
+            option = needing[0] if needing else "--engine spark"
+            raise OptionError(f"{option} cannot be used with -, the standard input: write it to a file first")
+        return LocalEngine()
     submitted = "MASTER" in os.environ or "PYSPARK_GATEWAY_PORT" in os.environ
     if name == LOCAL or (name == AUTO and not needing and not submitted and inputs.size <= LOCAL_LIMIT):
         return LocalEngine()

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 
 import pyarrow as pa
 
@@ -19,6 +18,7 @@ from kwire_spark.readers.capture import CaptureReader
 from kwire_spark.readers.log import LogReader
 from kwire_spark.readers.stored import stored_batches
 from kwire_spark.readers.text_log import RequestLogReader, ServerLogReader
+from kwire_spark.storage import absolute
 
 __all__ = ["CaptureReader", "LogReader", "Reader", "RequestLogReader", "ServerLogReader", "read_batches"]
 
@@ -51,7 +51,7 @@ def read_batches(
         if stored.kind == table:
             yield from stored_batches(stored, schema)
     for kind, reads in READERS.get(table, {}).items():
-        if files := [str(Path(file).absolute()) for file in getattr(inputs, kind)]:
+        if files := [absolute(file) for file in getattr(inputs, kind)]:
             given = {name.replace("_", ""): value for name, value in (options or {}).items()}
             paths = {"paths": json.dumps(files), "rows": table, "partitions": "1"}
             reader = reads(Options(given | paths), schema)

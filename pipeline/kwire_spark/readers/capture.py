@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from functools import partial
-from pathlib import Path
 
 import pyarrow as pa
 
@@ -14,11 +13,13 @@ from kwire_spark.frames import Table, frame_batches
 from kwire_spark.frames.projection import BUDGET, TABLES, Budget
 from kwire_spark.options import Options
 from kwire_spark.readers.base import Reader
+from kwire_spark.storage import size_of
 from kwire_spark.worker import tune_worker
 
 Task = tuple[list[str], tuple[int, int]]
 """The files, and which share of their connections: its number, and of how many."""
 BYTES_PER_TASK = 32 << 20
+PACKED = (".gz", ".zst", ".zstd", ".bz2", ".xz", ".lz4")
 COMPRESSION = 4
 """How much smaller compressed captures are, roughly."""
 
@@ -60,13 +61,13 @@ def _table(options: Options) -> Table:
 
 def _tasks(files: Sequence[str]) -> int:
     """As many tasks as the files are worth, and this machine can run at once."""
-    size = sum(_size(Path(file)) for file in files)
+    size = sum(_size(file) for file in files)
     return max(1, min(-(-size // BYTES_PER_TASK), os.cpu_count() or 1))
 
 
-def _size(file: Path) -> int:
+def _size(file: str) -> int:
     try:
-        size = file.stat().st_size
+        size = size_of(file)
     except OSError:
         return 0  # deleted meanwhile: reading it reports that
-    return size * COMPRESSION if file.suffix in (".gz", ".zst", ".zstd") else size
+    return size * COMPRESSION if file.endswith(PACKED) else size

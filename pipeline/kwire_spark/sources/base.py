@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
-from kwire_spark.options import Options
+from kwire_spark.options import OptionError, Options
 from kwire_spark.sources.filters import conditions
 from kwire_spark.spark_types import selected, spark_schema
+from kwire_spark.storage import STDIN
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -41,6 +42,12 @@ class PushingReader(TaskReader):
         return filters
 
 
+def refuse_standard_input(paths: Sequence[str]) -> None:
+    """:class:`OptionError` if the standard input is among ``paths``: it is not that of Spark's workers."""
+    if STDIN in paths:
+        raise OptionError(f"{STDIN} is the standard input, which is read without Spark: write it to a file")
+
+
 class Source(DataSource):
     """A source that is named after its module, such as ``kafka_log``."""
 
@@ -55,5 +62,6 @@ class Source(DataSource):
 
     def reader(self, schema: StructType) -> DataSourceReader:
         options = Options(self.options)
+        refuse_standard_input(options.paths())
         reader = self.reads(options, selected(self.reads.columns(options), schema))
         return PushingReader(reader) if options.flag("pushdown", False) else TaskReader(reader)

@@ -5,7 +5,7 @@
     spark.read.format("kafka_capture").option("rows", "exchanges").load("captures/*.pcap.gz")
 
 =================  ===================================================================================================
-``path``           files in pcap or pcapng format, plain, gzip or zstd; folders, patterns. All are read as one
+``path``           files in pcap or pcapng format, plain or compressed; folders, patterns. All are read as one
                    capture: a connection may begin in one file and continue in another.
 ``rows``           ``frames`` (default): ``columns.FRAMES``; ``exchanges``: ``columns.EXCHANGES``
 ``ports``          server ports, such as ``9092,19092-19095``: only connections to these are read. By default, if the

@@ -5,7 +5,7 @@
     spark.readStream.format("kafka_packets").load("/captures")
 
 ================  ====================================================================================================
-``path``          files in pcap or pcapng format, plain, gzip or zstd; folders, patterns
+``path``          files in pcap or pcapng format, plain or compressed; folders, patterns
 ``settled``       for how many seconds a file must not have grown before a stream reads it (default: 5). Each file is
                   read once, as a whole: let ``tcpdump -G`` or ``dumpcap -b`` start files with new names, and write
                   packets immediately (``tcpdump -U``), or set a time longer than the pauses between writes. If a file

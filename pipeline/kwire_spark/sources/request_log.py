@@ -5,7 +5,7 @@
     spark.read.format("kafka_request_log").option("timeZone", "Europe/Berlin").load("logs/kafka-request.log*")
 
 =================  ===================================================================================================
-``path``           files, plain, gzip or zstd; folders, patterns. Lines can have Kafka's own layout, that layout
+``path``           files, plain or compressed; folders, patterns. Lines can have Kafka's own layout, that layout
                    wrapped by containers or journald, or JSON layouts.
 ``timeZone``       time zone of the brokers, such as ``Europe/Berlin`` or ``+02:00``, for layouts without one
                    (default: UTC)

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Self
 
-from kwire_spark.capture.streams import CHUNK, GZIP, ZSTD, DamagedStreamError, Window
-from kwire_spark.folders import regular
+from kwire_spark.storage import CHUNK, DamagedStreamError, Window, is_compressed, opened, size_of
 
 LONGEST = 4 << 20
 """The default limit of the bytes of a line. Parsing JSON takes up to 30 times as much memory."""
@@ -114,8 +112,8 @@ class Lines:
 
 def _splits(path: str, size: int) -> Iterator[Split]:
     try:
-        length = Path(path).stat().st_size
-        whole = length <= size or _is_compressed(path)
+        length = size_of(path)
+        whole = length <= size or is_compressed(path)
     except OSError:
         whole = True  # the reader of the file reports the error
     if whole:
@@ -126,15 +124,9 @@ def _splits(path: str, size: int) -> Iterator[Split]:
         yield Split(path, start, end if end < length else None)
 
 
-def _is_compressed(path: str) -> bool:
-    with regular(path).open("rb") as file:
-        head = file.read(4)
-    return head.startswith((GZIP, ZSTD))
-
-
 def _blocks(path: str, start: int) -> Generator[bytes, None, None]:
     if start:
-        with Path(path).open("rb") as file:
+        with opened(path) as file:
             file.seek(start)
             while block := file.read(CHUNK):
                 yield block

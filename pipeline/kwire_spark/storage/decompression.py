@@ -1,0 +1,164 @@
+"""Decompression in bounded memory, by the first bytes of a file: gzip, zstd, bzip2, xz and LZ4."""
+
+from __future__ import annotations
+
+import bz2
+import lzma
+import re
+import zlib
+from collections.abc import Callable, Generator, Iterator
+from contextlib import suppress
+from itertools import islice
+from typing import BinaryIO
+
+CHUNK = 1 << 17
+"""How many bytes are read at a time: few enough to stay in a core's cache while they are processed."""
+GZIP = b"\x1f\x8b"
+ZSTD = b"\x28\xb5\x2f\xfd"
+BZIP2 = re.compile(rb"BZh[1-9][1\x17]")
+XZ = b"\xfd7zXZ\0"
+LZ4 = b"\x04\x22\x4d\x18"
+SKIPPABLE = b"\x2a\x4d\x18"
+"""A skippable zstd frame begins with these after any byte."""
+HEAD = 6
+"""How many bytes tell the format."""
+STEP = 1 << 8
+"""How many bytes of zstd are decompressed at a time: they yield at most 8 MB, since a block has at least 4 bytes."""
+SMALL_STEP = 1 << 12
+"""How many bytes are taken from Arrow at a time: an error loses no more than these."""
+LARGEST_WINDOW = 1 << 27
+"""The memory limit for zstd and xz: the default limit of the command line tool of zstd."""
+
+
+class DamagedStreamError(Exception):
+    """The file is truncated or continues with invalid data; the data before that is valid."""
+
+
+def decompressed(file: BinaryIO) -> Generator[bytes, None, None]:
+    """The bytes of a file in chunks of some 128 KB, at most 8 MB, decompressed if its first bytes say so.
+
+    :class:`DamagedStreamError` at the end of the bytes that could be decompressed.
+    """
+    start = file.peek(HEAD)[:HEAD]  # type: ignore[attr-defined]
+    yield from next((reads for reads, known in _FORMATS if known(start)), _plain)(file)
+
+
+def is_compressed_head(start: bytes) -> bool:
+    """Whether a file with these first bytes is decompressed."""
+    return any(known(start) for _, known in _FORMATS)
+
+
+def _plain(file: BinaryIO) -> Iterator[bytes]:
+    while chunk := file.read(CHUNK):
+        yield chunk
+
+
+def _gunzipped(file: BinaryIO) -> Iterator[bytes]:
+    """All members of a gzip file. Zeros after the last member are padding, as for gzip itself."""
+    rest = b""
+    while rest := rest.lstrip(b"\0") or file.read(CHUNK).lstrip(b"\0"):
+        member = zlib.decompressobj(wbits=31)
+        while not member.eof:
+            before = member.copy()
+            try:
+                chunk = member.decompress(rest, CHUNK)
+            except zlib.error as error:
+                yield from _until_broken(before, rest)
+                raise DamagedStreamError(f"invalid gzip data: {error}") from None
+            if chunk:
+                yield chunk
+            rest = member.unconsumed_tail
+            if not rest and not member.eof:
+                rest = file.read(CHUNK)
+                if not rest and not chunk:
+                    raise DamagedStreamError("truncated gzip data")
+        rest = member.unused_data
+
+
+def _until_broken(member: zlib._Decompress, rest: bytes) -> Iterator[bytes]:
+    """The data before an error, in small pieces."""
+    with suppress(zlib.error):
+        while rest and not member.eof:
+            yield member.decompress(rest, 64)
+            rest = member.unconsumed_tail
+
+
+def _unzstd(file: BinaryIO) -> Iterator[bytes]:
+    """All frames of a zstd file."""
+    import zstandard
+
+    frames = zstandard.ZstdDecompressor(max_window_size=LARGEST_WINDOW)
+    frame, begun = frames.decompressobj(), False
+    while rest := file.read(STEP):
+        while rest:
+            try:
+                chunk = frame.decompress(rest)
+            except zstandard.ZstdError as error:
+                raise DamagedStreamError(f"invalid zstd data: {error}") from None
+            if chunk:
+                yield chunk
+            rest, begun = frame.unused_data if frame.eof else b"", not frame.eof
+            if frame.eof:
+                frame = frames.decompressobj()
+    if begun:
+        raise DamagedStreamError("truncated zstd data")
+
+
+def _bunzipped(file: BinaryIO) -> Iterator[bytes]:
+    """All streams of a bzip2 file."""
+    yield from _streams(file, "bzip2", bz2.BZ2Decompressor)
+
+
+def _unxz(file: BinaryIO) -> Iterator[bytes]:
+    """All streams of an xz file. Zeros after a stream are padding."""
+    yield from _streams(file, "xz", lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=LARGEST_WINDOW))
+
+
+def _streams(
+    file: BinaryIO, name: str, new: Callable[[], bz2.BZ2Decompressor | lzma.LZMADecompressor]
+) -> Iterator[bytes]:
+    rest = b""
+    while rest := rest.lstrip(b"\0") or file.read(CHUNK).lstrip(b"\0"):
+        stream = new()
+        while not stream.eof:
+            try:
+                chunk = stream.decompress(rest, CHUNK)
+            except (OSError, ValueError, lzma.LZMAError) as error:
+                raise DamagedStreamError(f"invalid {name} data: {error}") from None
+            if chunk:
+                yield chunk
+            rest = b""
+            if stream.needs_input and not stream.eof and not (rest := file.read(CHUNK)):
+                raise DamagedStreamError(f"truncated {name} data")
+        rest = stream.unused_data
+
+
+def _unlz4(file: BinaryIO) -> Iterator[bytes]:
+    """All frames of an LZ4 file."""
+    import pyarrow as pa
+
+    stream = pa.CompressedInputStream(pa.PythonFile(file, mode="r"), "lz4")
+    ended: list[str] = []
+
+    def pieces() -> Iterator[bytes]:
+        try:
+            while piece := stream.read(SMALL_STEP):
+                yield piece
+        except OSError as error:
+            ended.append("truncated LZ4 data" if "runcated" in str(error) else f"invalid LZ4 data: {error}")
+
+    steps = pieces()
+    while chunk := b"".join(islice(steps, CHUNK // SMALL_STEP)):
+        yield chunk
+    if ended:
+        raise DamagedStreamError(ended[0])
+
+
+_FORMATS: tuple[tuple[Callable[[BinaryIO], Iterator[bytes]], Callable[[bytes], bool]], ...] = (
+    (_gunzipped, lambda start: start.startswith(GZIP)),
+    (_unzstd, lambda start: start.startswith(ZSTD) or start[1:4] == SKIPPABLE),
+    (_bunzipped, lambda start: BZIP2.match(start) is not None),
+    (_unxz, lambda start: start.startswith(XZ)),
+    (_unlz4, lambda start: start.startswith(LZ4)),
+)
+"""What reads a format, and whether first bytes are of it."""
