@@ -8,10 +8,13 @@ from typing import Any
 import pytest
 
 from kwire.errors import UnknownReleaseError
+from kwire.releases import Release
 from kwire_kafka.releases import RELEASES
 from kwire_spark.columns import CLIENTS
 from kwire_spark.reports.client_usage import Client, Use, uses_of
-from kwire_spark.reports.readiness import LOGS_ALONE, judged, readiness, report_on
+from kwire_spark.reports.judgement import judged
+from kwire_spark.reports.owners import Owners
+from kwire_spark.reports.readiness import LOGS_ALONE, readiness, report_on
 from kwire_spark.reports.release_support import judge
 from kwire_spark.reports.report import Report
 from tests.pipeline.report_rows import client
@@ -277,14 +280,14 @@ def test_that_request_logs_alone_do_not_tell_all_is_said_where_nobody_is_refused
 ) -> None:
     def said(*rows: dict[str, Any]) -> tuple[str, ...]:
         monkeypatch.setattr("kwire_spark.reports.readiness.collected", lambda clients, *order: (rows, 0))
-        monkeypatch.setattr("kwire_spark.reports.readiness._worst_first", lambda target: ())
+        monkeypatch.setattr("kwire_spark.reports.readiness._worst_first", lambda targets: ())
         return readiness(None, "4.1.1").summary  # type: ignore[arg-type]
 
     logged = full(seen_in="request_log")
     assert said(logged)[1:] == (LOGS_ALONE,)
     assert said(logged, full(seen_in="capture"))[1:] == ()
     before_4 = said(logged, full(seen_in="request_log", api_key=PRODUCE, version=1))
-    assert before_4[1:] == ("Upgrade or reconfigure these clients before the brokers: see the table refused.",)
+    assert before_4[2:] == ("Upgrade or reconfigure these clients before the brokers: see the table refused.",)
     assert said()[1:] == ()
 
 
@@ -329,3 +332,111 @@ def test_a_forwarded_request_is_that_of_its_client_and_counts_once() -> None:
     assert (one.client, one.requests) == (ONE, 2)
     (other,) = uses_of([passed])
     assert (other.client, other.requests) == (ONE, 2), "its listener was not captured"
+
+
+def all_of(*targets: str) -> list[Release]:
+    return [RELEASES[name] for name in targets]
+
+
+def test_several_targets_are_compared_in_one_table() -> None:
+    two = Client("two", None, None, None)
+    uses = [use(JOIN_GROUP, 1, client=two), use(PRODUCE, 1), use(METADATA, 9, client=Client("ok", None, None, None))]
+    report = report_on(uses, all_of("4.0.0", "4.1.1"))
+    clients = report.table("clients")
+    verdicts = zip(*(clients.column(f"verdict_{name}") for name in ("4.0.0", "4.1.1")), strict=True)
+    assert dict(zip(clients.column("client_id"), verdicts, strict=True)) == {
+        "one": ("refused", "refused"),
+        "two": ("refused", "ok"),
+        "ok": ("ok", "ok"),
+    }
+    refused = report.table("refused")
+    assert [*zip(refused.column("client_id"), refused.column("target"), strict=True)] == [
+        ("one", "4.0.0"),
+        ("two", "4.0.0"),
+        ("one", "4.1.1"),
+    ]
+    assert report.exit_code == 1
+    assert report.title == "Clients that break on Kafka 4.0.0, Kafka 4.1.1"
+    assert [check.group for check in report.checks if check.state == "failed"] == ["Kafka 4.0.0"] * 2 + [
+        "Kafka 4.1.1"
+    ]
+    assert report_on(uses, all_of("3.9.1", "4.1.1")).exit_code == 1
+    assert "target" not in [column.name for column in told("4.1.1", *uses).table("refused").columns]
+
+
+def test_the_way_to_a_target_loses_nobody() -> None:
+    two = Client("two", None, None, None)
+    said = told("4.1.1", use(PRODUCE, 1), use(JOIN_GROUP, 1, client=two)).summary
+    assert "The newest release before 4.1.1 that refuses none of them is 3.9.2." in said
+    assert "On the way to 4.1.1, do not stop at 4.0.0: 1 client that 4.1.1 accepts is refused there." in said
+    all_clear = told("4.1.1", use(JOIN_GROUP, 1, client=two))
+    assert (all_clear.exit_code, all_clear.summary[1][:38]) == (0, "On the way to 4.1.1, do not stop at 4.")
+    assert not any("On the way" in sentence for sentence in told("3.9.1", use(JOIN_GROUP, 1)).summary)
+
+
+def test_a_check_for_each_client() -> None:
+    asker = Client("two", "10.0.0.2", "librdkafka 2.3.0", None)
+    report = told(
+        "4.1.1", use(PRODUCE, 1), use(PRODUCE, 2), use(9999, 0, client=asker), use(METADATA, 9, client=asker)
+    )
+    first, second = report.checks
+    assert (first.name, first.state) == ("one at 10.0.0.1", "failed")
+    assert first.message == "key 0 1: refused by 4.0.0 and newer; key 0 2: refused by 4.0.0 and newer"
+    assert (second.name, second.state) == ("two at 10.0.0.2 (librdkafka 2.3.0)", "skipped")
+
+
+def test_owners_have_a_column_and_a_table() -> None:
+    owners = Owners(((((("client_id", lambda text: text == "one")),), "Billing"),))
+    two = Client("two", None, None, None)
+    report = report_on([use(PRODUCE, 1), use(METADATA, 9, client=two)], RELEASES["4.1.1"], owners=owners)
+    assert report.table("owners").rows == (("Billing", 1, 1, 1), ("(nobody)", 1, 0, 1))
+    assert report.table("refused").column("owner") == ["Billing"]
+    assert dict(zip(*map(report.table("clients").column, ("client_id", "owner")), strict=True)) == {
+        "one": "Billing",
+        "two": None,
+    }
+
+
+def changes(before: list[Use], now: list[Use], *targets: str) -> tuple[str, list[tuple[Any, ...]]]:
+    report = report_on(now, all_of(*targets), before=before)
+    table = report.table("changes")
+    columns = [table.column(name) for name in ("client_id", "target", "change", "before", "now")]
+    return report.summary[-1], [*zip(*columns, strict=True)]
+
+
+def test_what_changed_since_an_earlier_run() -> None:
+    worse, new, gone, better, same, moved = (Client(name, "10.0.0.1", "a 1", None) for name in "wngbsm")
+    upgraded = moved._replace(software="a 2")
+    elsewhere = same._replace(host="10.0.0.9")
+    before = [
+        use(PRODUCE, 9, client=worse),
+        use(PRODUCE, 1, client=gone),
+        use(PRODUCE, 1, client=better),
+        use(PRODUCE, 9, client=same),
+        use(PRODUCE, 9, client=moved),
+    ]
+    now = [
+        use(PRODUCE, 1, client=worse),
+        use(PRODUCE, 9, client=worse),
+        use(PRODUCE, 1, client=new),
+        use(PRODUCE, 9, client=better),
+        use(PRODUCE, 9, client=elsewhere),
+        use(PRODUCE, 9, client=upgraded),
+    ]
+    said, rows = changes(before, now, "4.1.1")
+    assert rows == [
+        ("w", "4.1.1", "worse", "ok", "refused"),
+        ("n", "4.1.1", "new", None, "refused"),
+        ("b", "4.1.1", "better", "refused", "ok"),
+        ("g", "4.1.1", "gone", "refused", None),
+        ("m", "4.1.1", "other software", "ok", "ok"),
+    ]
+    assert said == "Since the earlier run: 2 clients newly refused, 2 no longer: see the table changes."
+
+
+def test_nothing_changed() -> None:
+    said, rows = changes([use(PRODUCE, 1)], [use(PRODUCE, 1)], "4.0.0", "4.1.1")
+    assert (said, rows) == (
+        "Since the earlier run: 0 clients newly refused, 0 no longer: see the table changes.",
+        [],
+    )

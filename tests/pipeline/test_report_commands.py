@@ -44,6 +44,31 @@ def test_pages_link_to_the_guide(log: Path, tmp_path: Path, name: str) -> None:
     assert 'href="../site/api/' in (tmp_path / f"{name}.html").read_text()
 
 
+def test_readiness_of_several_targets_by_owner_and_since_an_earlier_run(
+    log: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    owners = tmp_path / "owners.csv"
+    owners.write_text("owner,client_id\nTeam A,*\n")
+    out = tmp_path / "out"
+    command = ["readiness", str(log), "--target", "4.0.0", "--target", "4.1.1", "--out", str(out), "-q"]
+    first = run([*command, "--owners", str(owners)])
+    told = capfd.readouterr().out
+    assert "Kafka 4.0.0 refuses" in told
+    assert "Kafka 4.1.1 refuses" in told
+    assert parquet.read_table(out / "readiness-owners.parquet").column("owner").to_pylist() == ["Team A"]
+    assert run([*command, "--since", str(out)]) == first  # the table that this run replaces
+    assert "Since the earlier run: 0 clients newly refused, 0 no longer" in " ".join(capfd.readouterr().out.split())
+    assert parquet.read_table(out / "readiness-changes.parquet").num_rows == 0
+
+
+def test_an_earlier_run_without_clients_is_wrong_usage(
+    log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["readiness", str(log), "--target", "4.1.1", "--out", str(tmp_path / "out"), "-q"]
+    assert run([*command, "--since", str(log)]) == 2
+    assert "no table clients here: name the --out of an earlier run" in " ".join(capsys.readouterr().err.split())
+
+
 def test_another_address_of_the_guide_is_wrong_usage(
     log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -36,7 +36,7 @@ def printed(given_report: Report, rows: int = 20, width: int = 110, colours: boo
     return told.getvalue()
 
 
-def test_a_page_and_two_files_for_each_table(tmp_path: Path) -> None:
+def test_a_page_json_markdown_and_two_files_for_each_table(tmp_path: Path) -> None:
     written = write_report(report(), tmp_path / "new" / "folder")
     assert [path.name for path in written] == [
         "sample.html",
@@ -44,6 +44,8 @@ def test_a_page_and_two_files_for_each_table(tmp_path: Path) -> None:
         "sample-clients.parquet",
         "sample-nothing.csv",
         "sample-nothing.parquet",
+        "sample.json",
+        "sample.md",
     ]
     names = sorted(path.name for path in written)
     assert sorted(path.name for path in written[0].parent.iterdir()) == sorted([*names, "_kwire"])

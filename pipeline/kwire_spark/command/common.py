@@ -21,6 +21,7 @@ from kwire_spark.command.interrupts import writer_ends_first
 from kwire_spark.folders import claimed, private_folder
 from kwire_spark.inputs import Inputs, find
 from kwire_spark.options import FAILFAST, BrokenInputError, OptionError, Options
+from kwire_spark.reports.formats import FORMATS
 from kwire_spark.reports.text import visible
 from kwire_spark.unread import advice
 
@@ -83,6 +84,14 @@ GUIDE = click.option(
     default="",
     callback=_guide_base,
     help="Where the protocol guide is (`kwirec guide`): the page links to it.",
+)
+FORMAT = click.option(
+    "--format",
+    "form",
+    type=click.Choice(("text", *FORMATS)),
+    default="text",
+    show_default=True,
+    help="What is printed; the files in --out are the same.",
 )
 COVERAGE = click.option(
     "--min-coverage",
@@ -187,7 +196,9 @@ class Run:
             raise _no_requests(self.inputs, basis.problems)
         return basis
 
-    def publish(self, report: Report, basis: Basis | Sequence[Problem], requests: Relation | None = None) -> int:
+    def publish(
+        self, report: Report, basis: Basis | Sequence[Problem], requests: Relation | None = None, form: str = "text"
+    ) -> int:
         """Write the report's page and tables, print it with its basis or problems, and return its exit code.
 
         The summary says which of ``requests``, CLIENTS or EXCHANGES, are newer than the known releases. Files come
@@ -208,9 +219,13 @@ class Run:
             basis = basis.problems
         report = with_problems(report, basis, self.inputs.skipped)
         page = escape(visible(str(write_report(report, self.pages)[0]), 1000))
-        print_report(report, self.console)
         done = f"Report: [bold]{page}[/bold], with its tables in the same folder. {self.engine.told}"
-        self.console.print(f"\n{done}", highlight=False, soft_wrap=True)
+        if form == "text":
+            print_report(report, self.console)
+            self.console.print(f"\n{done}", highlight=False, soft_wrap=True)
+        else:
+            click.echo(FORMATS[form](report), nl=False)
+            self.progress.print(done, highlight=False, soft_wrap=True)
         return report.exit_code
 
 

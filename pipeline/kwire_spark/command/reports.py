@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kwire_spark.command.common import GUIDE, RELEASES, Run, with_inputs
+from kwire_spark.command.common import FORMAT, GUIDE, RELEASES, Run, with_inputs
 from kwire_spark.options import OptionError, Options
 from kwire_spark.reports.report import Column, Report, Table
 from kwire_spark.reports.text import counted
@@ -59,8 +59,9 @@ PLACE = ("source", "position", "topic", "partition", "offset", "_corrupt")
 
 @click.command
 @GUIDE
+@FORMAT
 @with_inputs(stored=["clients"])
-def clients(run: Run, guide_url: str) -> int:
+def clients(run: Run, guide_url: str, form: str) -> int:
     """API versions in use by each client, with address, software and principal."""
     from kwire_spark.reports.client_usage import collected
 
@@ -69,7 +70,7 @@ def clients(run: Run, guide_url: str) -> int:
         usage = usage_of(rows)
         return clients_report(usage[:MAX_ROWS], more + max(len(usage) - MAX_ROWS, 0))
 
-    return _publish(run, "Adding up", make_report, guide_url)
+    return _publish(run, "Adding up", make_report, guide_url, form)
 
 
 def usage_of(rows: Iterable[Row]) -> list[dict[str, Any]]:
@@ -109,36 +110,73 @@ def clients_report(rows: Sequence[Row], more: int) -> Report:
 @click.command
 @click.option(
     "--target",
+    "targets",
     required=True,
+    multiple=True,
     metavar="RELEASE|HOST:PORT|FILE",
-    help="Kafka release you plan to upgrade to, e.g. 4.1.1, a broker, or what `kwire broker --format json` printed.",
+    help="Kafka release you plan to upgrade to, e.g. 4.1.1, a broker, or what `kwire broker --format json` printed. "
+    "Can be given several times: one report compares them.",
 )
 @click.option("--target-config", metavar="FILE", help="Properties file of a client, for a target with TLS or SASL.")
+@click.option(
+    "--owners",
+    metavar="FILE",
+    help="CSV with the columns owner and any of client_id, address, software, principal: whose clients they are.",
+)
+@click.option(
+    "--since", metavar="DIR", help="--out of an earlier run, or its table clients: the report says what changed."
+)
 @RELEASES
 @GUIDE
+@FORMAT
 @with_inputs(stored=["clients"])
-def readiness(run: Run, target: str, target_config: str | None, releases: str | None, guide_url: str) -> int:
+def readiness(
+    run: Run,
+    targets: tuple[str, ...],
+    target_config: str | None,
+    owners: str | None,
+    since: str | None,
+    releases: str | None,
+    guide_url: str,
+    form: str,
+) -> int:
     """Report clients that use versions which a release or a broker refuses.
 
     Exit codes: 0 no client is refused, 1 some are, 2 usage error, 3 failure, 4 none is, but less than --min-coverage
     was read.
     """
+    from kwire_spark.reports.owners import Owners
     from kwire_spark.reports.readiness import readiness as make_report
-    from kwire_spark.reports.release_support import titled
-    from kwire_spark.reports.targets import find_target
+    from kwire_spark.reports.targets import find_targets
+    from kwire_spark.reports.text import listed
 
     known = run.releases(releases)
-    release = find_target(target, target_config, known)  # fail before anything is read
+    found = find_targets(targets, target_config, known)  # fail before anything is read
+    whose = Owners.read(owners) if owners else None
+    before = _earlier(run, since) if since else None
+    doing = f"Comparing with {listed([release.name for release in found])}"
     return _publish(
-        run, f"Comparing with {titled(release)}", lambda seen: make_report(seen, release, known), guide_url
+        run, doing, lambda seen: make_report(seen, found, known, owners=whose, before=before), guide_url, form
     )
+
+
+def _earlier(run: Run, path: str) -> Relation:
+    """CLIENTS of an earlier run."""
+    from kwire_spark.inputs import Inputs, find
+    from kwire_spark.tables.clients import clients
+
+    tables = tuple(table for table in find([path]).tables if table.kind == "clients")
+    if not tables:
+        raise OptionError(f"--since {path}: no table clients here: name the --out of an earlier run")
+    return clients(run.engine.read("clients", Inputs(tables=tables), (), {}))
 
 
 @click.command
 @RELEASES
 @GUIDE
+@FORMAT
 @with_inputs(stored=["clients", "exchanges"])
-def census(run: Run, releases: str | None, guide_url: str) -> int:
+def census(run: Run, releases: str | None, guide_url: str, form: str) -> int:
     """Usage of APIs and versions by clients, over time, and which releases deprecate or refuse them."""
     from kwire_spark.reports.census import census as make_report
     from kwire_spark.tables.clients import EXCHANGE_COLUMNS
@@ -146,11 +184,20 @@ def census(run: Run, releases: str | None, guide_url: str) -> int:
     known, exchanges = run.releases(releases), None
     if not run.inputs.tables or any(table.kind == "exchanges" for table in run.inputs.tables):
         exchanges = run.cached(run.read("exchanges", *EXCHANGE_COLUMNS))
-    return _publish(run, "Adding up", lambda seen: make_report(seen, exchanges, releases=known), guide_url, exchanges)
+
+    def make(seen: Relation) -> Report:
+        return make_report(seen, exchanges, releases=known)
+
+    return _publish(run, "Adding up", make, guide_url, form, exchanges)
 
 
 def _publish(
-    run: Run, doing: str, make: Callable[[Relation], Report], guide_url: str, exchanges: Relation | None = None
+    run: Run,
+    doing: str,
+    make: Callable[[Relation], Report],
+    guide_url: str,
+    form: str,
+    exchanges: Relation | None = None,
 ) -> int:
     """Make and publish a report on the table clients, and write the table."""
     from kwire_spark.reports.guide import Guide
@@ -161,24 +208,26 @@ def _publish(
     run.write_clients(seen)
     if guide_url:
         report = replace(report, guide=Guide(guide_url, run.protocol))
-    return run.publish(report, basis, seen)
+    return run.publish(report, basis, seen, form)
 
 
 @click.command
+@FORMAT
 @with_inputs(stored=["exchanges"])
-def latency(run: Run) -> int:
+def latency(run: Run, form: str) -> int:
     """Latency and errors of requests per API, and clients that are throttled."""
     from kwire_spark.reports.latency import latency as make_report
 
     exchanges = run.cached(run.read("exchanges", *TIMED))
     with run.step("Adding up"):
         basis, report = run.basis(exchanges), make_report(exchanges, codes=run.error_codes)
-    return run.publish(report, basis, exchanges)
+    return run.publish(report, basis, exchanges, form)
 
 
 @click.command
+@FORMAT
 @with_inputs()
-def offsets(run: Run) -> int:
+def offsets(run: Run, form: str) -> int:
     """Groups with members, committed offsets and lag, from the internal topics in brokers' data directories."""
     from kwire_spark.reports.basis import problems_of
     from kwire_spark.reports.offsets import log_ends
@@ -200,7 +249,7 @@ def offsets(run: Run) -> int:
         report = make_report(states, log_ends(ends, bases), protocol=run.protocol)
     with run.step("Looking for broken records"):
         broken = problems_of(states, ends)
-    return run.publish(report, broken)
+    return run.publish(report, broken, form=form)
 
 
 def last_segments(paths: tuple[str, ...]) -> list[LogSegment]:

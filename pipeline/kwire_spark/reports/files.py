@@ -1,4 +1,4 @@
-"""A report as files: its page, and each table as CSV and Parquet."""
+"""A report as files: its page, JSON, Markdown and JUnit's XML, and each table as CSV and Parquet."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from pyarrow import csv, parquet
 from kwire_spark.csv_cells import csv_cell
 from kwire_spark.folders import private_folder, regular
 from kwire_spark.options import OptionError
+from kwire_spark.reports.formats import ENDINGS, FORMATS, formats_of
 from kwire_spark.reports.page import page
 from kwire_spark.reports.report import Cell, Report, Table
 from kwire_spark.reports.text import in_utc
@@ -26,7 +27,8 @@ LIST = "_kwire"
 
 
 def write_report(report: Report, folder: str | Path) -> list[Path]:
-    """Write ``<report>.html``, and for each table ``<report>-<table>.csv`` and ``.parquet``; the page comes first.
+    """Write ``<report>.html``, for each table ``<report>-<table>.csv`` and ``.parquet``, and the report as JSON,
+    Markdown and, if it has checks, JUnit's XML; the page comes first.
 
     The same report gives the same files, which only the user can read, and no file is ever incomplete. A file in
     their place that ``_kwire`` does not list as written here is an :class:`~kwire_spark.options.OptionError`.
@@ -39,8 +41,14 @@ def write_report(report: Report, folder: str | Path) -> list[Path]:
         exact = arrow_table(table)
         writers[f"{report.name}-{table.name}.csv"] = partial(csv.write_csv, _flat(exact))
         writers[f"{report.name}-{table.name}.parquet"] = partial(parquet.write_table, exact)
+    for form in formats_of(report):
+        writers[f"{report.name}.{ENDINGS[form]}"] = partial(_write_text, FORMATS[form](report))
     _own(folder, writers.keys())
     return [_put(folder / name, write) for name, write in writers.items()]
+
+
+def _write_text(text: str, file: BinaryIO) -> None:
+    file.write(text.encode())
 
 
 def arrow_table(table: Table) -> Any:

@@ -63,17 +63,10 @@ def is_numeric(table: Table, place: int) -> bool:
     return any(kind(row[place]) == "number" for row in table.rows)
 
 
-def filled(table: Table) -> list[int]:
-    """The indexes of columns with a value in any row. Empty columns are in files only."""
-    return [
-        place for place in range(len(table.columns)) if any(row[place] not in (None, "", ()) for row in table.rows)
-    ]
-
-
 def summed(table: Table) -> str:
     """The caption: the number of rows, and the rows and columns that are not shown."""
     rows = counted(len(table.rows), "row") + (f", and {table.more:,} more that are not shown" if table.more else "")
-    empty = [column.heading for place, column in enumerate(table.columns) if place not in filled(table)]
+    empty = [column.heading for place, column in enumerate(table.columns) if place not in table.filled()]
     return f"{rows}; without values: {', '.join(map(visible, empty))}" if empty else rows
 
 
@@ -98,7 +91,7 @@ def _template() -> Any:
 
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     environment.filters |= {"shown": shown, "visible": visible, "sort_key": sort_key}
-    functions = (marked, kind, is_numeric, filled, summed, link)
+    functions = (marked, kind, is_numeric, summed, link)
     environment.globals |= {function.__name__: function for function in functions}
     return environment.from_string(_part("page.html.jinja"))
 

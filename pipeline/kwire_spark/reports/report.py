@@ -64,6 +64,12 @@ class Table:
         index = [column.name for column in self.columns].index(name)
         return [row[index] for row in self.rows]
 
+    def filled(self) -> list[int]:
+        """The indexes of columns with a value in any row."""
+        return [
+            place for place in range(len(self.columns)) if any(row[place] not in (None, "", ()) for row in self.rows)
+        ]
+
     def limited(self, top: int) -> Table:
         """The table with its first ``top`` rows."""
         return replace(self, rows=self.rows[:top], more=self.more + max(len(self.rows) - top, 0))
@@ -77,6 +83,20 @@ class Chart:
     title: str
     figure: Any
     note: str = ""
+
+
+PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A statement of a report that is true (``state`` is passed), false (failed) or open (skipped), as CI systems
+    show it: such as a client, in the group of a target. ``message`` says why it did not pass."""
+
+    name: str
+    group: str
+    state: str
+    message: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +113,7 @@ class Report:
     charts: tuple[Chart, ...] = ()
     exit_code: int = 0
     guide: Guide | None = None
+    checks: tuple[Check, ...] = ()
 
     def table(self, name: str) -> Table:
         """The table of this name."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,15 @@ if TYPE_CHECKING:
     from kwire.releases import Release, Releases
 
 
+def find_targets(texts: Iterable[str], config: str | None = None, releases: Releases = RELEASES) -> list[Release]:
+    """The targets of these names, each once: see :func:`find_target`. ``config`` is for those that are brokers."""
+    texts = list(dict.fromkeys(texts))
+    if config is not None and not any(":" in text for text in texts):
+        raise OptionError("--target-config is for a target HOST:PORT")
+    found = [find_target(text, config if ":" in text else None, releases) for text in texts]
+    return list({release.name: release for release in found}.values())
+
+
 def find_target(text: str, config: str | None = None, releases: Releases = RELEASES) -> Release:
     """The release of this name; or the broker at ``HOST:PORT``, or whose answer is in this file, as a release.
 
@@ -24,8 +34,6 @@ def find_target(text: str, config: str | None = None, releases: Releases = RELEA
     is no such release, ``BrokerError`` if the broker does not answer, :class:`OptionError` for any other file.
     """
     is_address = ":" in text  # 1.1.1.1:9092 is no release of the line 1.1
-    if config is not None and not is_address:
-        raise OptionError("--target-config is for a target HOST:PORT")
     if not is_address and text in releases:
         return releases[text]
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from kwire_spark.reports.page import filled, is_numeric, kind, marked
+from kwire_spark.reports.page import is_numeric, kind, marked
 from kwire_spark.reports.report import Cell, Column, Report, Table
 from kwire_spark.reports.text import shown, time, visible
 
@@ -41,7 +41,7 @@ def print_report(report: Report, console: Console, rows: int = ROWS) -> None:
         if not table.rows:
             console.print(Text(visible(table.empty, 1000)))
             continue
-        with_values = filled(table)
+        with_values = table.filled()
         widths = _fitting(table, with_values, console.width, rows)
         console.print(_grid(table, widths, rows))
         if left := _left_out(table, with_values[len(widths) :], rows):

@@ -1,0 +1,182 @@
+"""The tables of the report on readiness: verdicts of one or several targets on clients, and by owner."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from kwire.releases import format_range
+from kwire_spark.reports.client_usage import WHO, Client, Use, grouped
+from kwire_spark.reports.judgement import Judged, Judgement, age
+from kwire_spark.reports.release_support import OK, REFUSED, SEVERITY, Verdict
+from kwire_spark.reports.report import Column, Table
+from kwire_spark.reports.text import file_name
+
+if TYPE_CHECKING:
+    from kwire.releases import Release
+    from kwire_spark.reports.report import Cell
+
+OwnerOf = Callable[[Client], str | None]
+
+MARKS = {"refused": "bad", "unsure": "warn", "unknown": "warn", "deprecated": "warn", "ok": "good"}
+TARGET = Column("target")
+OWNER = Column("owner", comment="According to the list of --owners; empty if no line of it fits.")
+UPGRADED = (
+    "Requests of brokers and controllers to each other do not affect the verdict: an upgrade changes both ends."
+)
+NOBODY = "(nobody)"
+"""The owner of clients that have none, in the table of owners."""
+
+
+def refused_table(judgements: Sequence[Judgement], owner_of: OwnerOf) -> Table:
+    """A row for each client, API and target that refuses a version of it."""
+    title = f"Refused by {', '.join(judgement.target.name for judgement in judgements)}"
+    return _table("refused", title, judgements, {REFUSED}, owner_of, "No client uses a version that is refused.")
+
+
+def doubtful_table(judgements: Sequence[Judgement], owner_of: OwnerOf) -> Table:
+    """The same for versions that are neither refused nor simply accepted."""
+    states = set(SEVERITY) - {REFUSED, OK}
+    return _table("doubtful", "Deprecated, unknown or unsure", judgements, states, owner_of, "None.")
+
+
+def _table(
+    name: str, title: str, judgements: Sequence[Judgement], states: set[str], owner_of: OwnerOf, empty: str
+) -> Table:
+    """A row for each client, API and target with uses in one of ``states``. The most important columns are at the
+    left, since terminals have room for a few only; ``state`` is left out if the title says it, ``target`` if there is
+    only one."""
+    rows = []
+    for judgement in judgements:
+        by_use = grouped(judgement.clients, lambda pair: (pair[0].client, pair[0].api_key))
+        for (client, key), group in by_use.items():
+            if bad := [(use, verdict) for use, verdict in group if verdict.state in states]:
+                who = dict(zip((column.name for column in WHO), client, strict=True))
+                rows.append(who | {"owner": owner_of(client)} | _cells(key, bad, group, judgement.target))
+    shape = Table(name, title, empty=empty).with_columns(
+        *WHO[:2],
+        *([TARGET] if len(judgements) > 1 else []),
+        Column("api", "API"),
+        "versions",
+        *([Column("state", mark=MARKS)] if len(states) > 1 else []),
+        Column("refused_since", comment="The first release that refuses a version accepted by an earlier one."),
+        Column("newest_common", comment="Newest version that the client has used and the target accepts."),
+        Column("evidence", comment="File and byte offset of an example.", brief=file_name),
+        Column("accepted", "target accepts"),
+        "reason",
+        *WHO[2:],
+        OWNER,
+        "requests",
+        Column(
+            "refusals", comment="Not answered because the server closed the connection, or refused in a server log."
+        ),
+        "last_seen",
+        "deprecated_since",
+    )
+    return shape.with_rows(rows)
+
+
+def _cells(key: int, bad: Judged, group: Judged, target: Release) -> dict[str, Cell]:
+    """``group`` has all uses of an API by a client; those in ``bad`` have the state in question."""
+    api = target.apis.get(key)
+    (worst, verdict), *_ = bad
+    good = [use.version for use, _ in group if api and use.version in api.accepted]
+    return {
+        "target": target.name,
+        "api": worst.api,
+        "versions": tuple(use.version for use, _ in bad),
+        "state": verdict.state,
+        "refused_since": min((other.first for _, other in bad if other.first), key=age, default=None),
+        "newest_common": max(good, default=None),
+        "evidence": worst.place,
+        "accepted": format_range(api.accepted) if api else "none",
+        "reason": verdict.reason,
+        "requests": sum(use.requests for use, _ in bad),
+        "refusals": sum(use.refusals for use, _ in bad),
+        "last_seen": max((use.last_seen for use, _ in bad if use.last_seen is not None), default=None),
+        "deprecated_since": min((other.deprecated for _, other in bad if other.deprecated), key=age, default=None),
+    }
+
+
+def clients_table(judgements: Sequence[Judgement], more: int, owner_of: OwnerOf) -> Table:
+    """A row for each client, with the worst verdict of each target on its requests; the worst client first."""
+    verdicts = [Column("verdict", mark=MARKS)]
+    if len(judgements) > 1:
+        verdicts = [Column(f"verdict_{one.target.name}", one.target.name, mark=MARKS) for one in judgements]
+    shape = Table("clients", "Clients", empty="No clients found.").with_columns(
+        *WHO, *verdicts, Column("refused_apis", "refused APIs"), Column("apis", "APIs"), OWNER, "requests"
+    )
+    by_client = [judgement.by_client() for judgement in judgements]
+    clients = sorted(by_client[0], key=lambda client: -sum(SEVERITY[_worst(of[client])] for of in by_client))
+    rows = tuple(
+        (
+            *client,
+            *(_worst(of[client]) for of in by_client),
+            tuple(dict.fromkeys(use.api for of in by_client for use in _refused(of[client]))),
+            len({use.api_key for use, _ in by_client[0][client]}),
+            owner_of(client),
+            sum(use.requests for use, _ in by_client[0][client]),
+        )
+        for client in clients
+    )
+    return replace(shape, rows=rows, more=more)
+
+
+def _worst(verdicts: Judged) -> str:
+    return verdicts[0][1].state  # the worst is first
+
+
+def _refused(verdicts: Judged) -> Iterable[Use]:
+    return (use for use, verdict in verdicts if verdict.state == REFUSED)
+
+
+def between_table(judgements: Sequence[Judgement]) -> Table:
+    """A row for each API, state and target of the requests of brokers and controllers to each other."""
+    shape = Table("between-brokers", "Between brokers", note=UPGRADED, empty="No such requests found.").with_columns(
+        *([TARGET] if len(judgements) > 1 else []),
+        Column("api", "API"),
+        "versions",
+        Column("state", "in target"),
+        "refused_since",
+        "requests",
+        Column("evidence", brief=file_name),
+    )
+    return shape.with_rows(
+        _between_cells(group, state, judgement.target)
+        for judgement in judgements
+        for (_, state), group in grouped(judgement.between, lambda pair: (pair[0].api_key, pair[1].state)).items()
+    )
+
+
+def _between_cells(group: list[tuple[Use, Verdict]], state: str, target: Release) -> dict[str, Cell]:
+    return {
+        "target": target.name,
+        "api": group[0][0].api,
+        "versions": tuple(sorted({use.version for use, _ in group})),
+        "state": state,
+        "refused_since": min((verdict.first for _, verdict in group if verdict.first), key=age, default=None),
+        "requests": sum(use.requests for use, _ in group),
+        "evidence": group[0][0].place,
+    }
+
+
+def owners_table(judgements: Sequence[Judgement], owner_of: OwnerOf) -> Table:
+    """A row for each owner: how many clients, and how many of them each target refuses; those with most refused
+    first."""
+    shape = Table("owners", "By owner", empty="No clients found.").with_columns(
+        OWNER,
+        "clients",
+        *(Column(f"refused_{one.target.name}", f"refused by {one.target.name}") for one in judgements),
+        "requests",
+    )
+    clients: Counter[str] = Counter()
+    requests: Counter[str] = Counter()
+    for client, uses in judgements[0].by_client().items():
+        clients[owner_of(client) or NOBODY] += 1
+        requests[owner_of(client) or NOBODY] += sum(use.requests for use, _ in uses)
+    refused = [Counter(owner_of(client) or NOBODY for client in one.refused()) for one in judgements]
+    order = sorted(clients, key=lambda owner: (-sum(count[owner] for count in refused), owner))
+    counts = (clients, *refused, requests)
+    return replace(shape, rows=tuple((owner, *(count[owner] for count in counts)) for owner in order))

@@ -1,0 +1,72 @@
+"""Whose clients they are: the list of owners, and mistakes in it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kwire_spark.options import OptionError
+from kwire_spark.reports.client_usage import Client
+from kwire_spark.reports.owners import Owners
+
+LIST = """\ufeffowner,client_id,address,principal
+Billing,billing-*,,
+"Payments, EU",,10.1.0.0/16,User:pay*
+Platform,,10.0.0.0/8,
+Six,,2001:db8::/32,
+Literal,a[1],,
+Everyone else,,,
+"""
+
+
+def owners(tmp_path: Path, text: str = LIST) -> Owners:
+    path = tmp_path / "owners.csv"
+    path.write_text(text, "utf-8")
+    return Owners.read(path)
+
+
+def client(name: str | None = None, host: str | None = None, principal: str | None = None) -> Client:
+    return Client(name, host, None, principal)
+
+
+def test_the_first_line_that_fits_counts(tmp_path: Path) -> None:
+    found = owners(tmp_path)
+    assert found.of(client("billing-7", "10.1.2.3", "User:pay")) == "Billing"
+    assert found.of(client("x", "10.1.2.3", "User:payroll")) == "Payments, EU"
+    assert found.of(client("x", "10.1.2.3", "User:other")) == "Platform"
+    assert found.of(client("x", "2001:db8::1")) == "Six"
+    assert found.of(client("x", "no address")) == found.of(client()) == "Everyone else"
+
+
+def test_nobody_owns_what_no_line_fits(tmp_path: Path) -> None:
+    assert owners(tmp_path, "owner,software\nA,librdkafka *\n").of(client("a")) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("team,client_id\nA,b\n", "the first line must name the columns: `owner` and any of `client_id`, `address`"),
+        ("owner,owner\nA,b\n", "the first line must name the columns"),
+        ("", "the first line must name the columns"),
+        ("owner,client_id\nA\n", "line 2 has 1 cells instead of 2"),
+        ("owner,client_id\n,x\n", "line 2 has no owner"),
+        ("owner,address\nA,10.0.0.0/99\n", "does not appear to be an IPv4 or IPv6 network"),
+        ('owner\n"A\n', "unexpected end of data"),
+    ],
+)
+def test_a_mistake_is_one_line_that_names_the_place(tmp_path: Path, text: str, told: str) -> None:
+    with pytest.raises(OptionError) as caught:
+        owners(tmp_path, text)
+    assert told in str(caught.value)
+    assert "owners.csv" in str(caught.value)
+
+
+def test_what_is_no_text_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "binary").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(OptionError):
+        Owners.read(tmp_path / "binary")
+    with pytest.raises(OptionError, match="No such file"):
+        Owners.read(tmp_path / "missing")
+    with pytest.raises(OptionError, match="not a regular file"):
+        Owners.read(tmp_path)
