@@ -34,7 +34,7 @@ class Locals:
         return self._names[path]
 
     def beside(self, local: str, role: str) -> str:
-        """The local for the ``item`` or the ``count`` of the array in ``local``."""
+        """The local for the ``item``, the ``count`` or the ``step`` of the array in ``local``."""
         name = f"{local}_{role}"
         if name not in self._companions:
             self._companions[name] = self._free(name)

@@ -125,6 +125,12 @@ class Reader:
         if not (isinstance(type_, PrimitiveType) and type_.name in SCALARS):
             self._declared[target] = self.classes[owner.struct.name].fields[coded.field.name].annotation
 
+    def _declare_length(self, compact: bool) -> None:
+        """Annotate the length or mark before a value: a native number, unless some have fixed sizes, which mypyc does
+        not widen."""
+        if self._declared.get("n") != "int":
+            self._declared["n"] = "i64" if compact else "int"
+
     def _value(self, type_: Type, run: Run, target: str, cursor: Cursor, *, is_element: bool = False) -> Nodes:
         """Read one value. Elements of arrays are never null [KAFKA-WIRE 15]."""
         nullable = NEVER if is_element else condition(run.nullable, run.versions)
@@ -135,7 +141,7 @@ class Reader:
             return (node,)
         if isinstance(type_, StructType) and run.struct is not None and nullable == NEVER:
             return self._struct(run.struct, target, cursor)
-        self._declared["n"] = "int"  # All other values start with a length or a mark.
+        self._declare_length(run.compact)
         node = Node("", target=target, compact=run.compact, nullable=nullable, at=cursor.at, advance=cursor.take())
         inner = Cursor()
         match type_:
@@ -144,6 +150,8 @@ class Reader:
             case ArrayType(element):
                 node.macro, node.kind = "array.read", "array"
                 node.item, node.count = self.names.beside(target, "item"), self.names.beside(target, "count")
+                node.step = self.names.beside(target, "step")
+                self._declared[node.step] = "i64"
                 node.body = self._value(element, run, node.item, inner, is_element=True) + inner.store()
                 node.guard = isinstance(element, StructType) and run.struct is not None and _may_be_empty(run.struct)
             case StructType():

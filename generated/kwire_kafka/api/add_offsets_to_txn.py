@@ -211,7 +211,7 @@ def read_add_offsets_to_txn_request_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[AddOffsetsToTxnRequest, i64]:
     """Versions 3-4."""
-    n: int
+    n: i64
     end: i64
     transactional_id: str
     group_id: str

@@ -486,6 +486,7 @@ def read_add_partitions_to_txn_request_classic(
     transactions: list[AddPartitionsToTxnTransaction]
     v3_and_below_transactional_id: str
     v3_and_below_topics: list[AddPartitionsToTxnTopic]
+    v3_and_below_topics_step: i64
     name: str
     partitions: list[int]
     transactions = []
@@ -504,7 +505,7 @@ def read_add_partitions_to_txn_request_classic(
         give_up()
     v3_and_below_topics = []
     v3_and_below_topics_count = n
-    for _ in range(v3_and_below_topics_count):
+    for v3_and_below_topics_step in range(v3_and_below_topics_count):
         # v3_and_below_topics[]
         n = read_i16_be(data, pos)
         pos += 2
@@ -566,15 +567,18 @@ def read_add_partitions_to_txn_request_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[AddPartitionsToTxnRequest, i64]:
     """Versions 3-5."""
-    n: int
+    n: i64
     end: i64
     transactions: list[AddPartitionsToTxnTransaction]
+    transactions_step: i64
     transactional_id: str
     topics: list[AddPartitionsToTxnTopic]
+    topics_step: i64
     topics_name: str
     topics_partitions: list[int]
     v3_and_below_transactional_id: str
     v3_and_below_topics: list[AddPartitionsToTxnTopic]
+    v3_and_below_topics_step: i64
     v3_and_below_topics_name: str
     v3_and_below_topics_partitions: list[int]
     if version >= 4:
@@ -586,7 +590,7 @@ def read_add_partitions_to_txn_request_flexible(
             n, pos = read_length(data, pos)
         transactions = []
         transactions_count = n
-        for _ in range(transactions_count):
+        for transactions_step in range(transactions_count):
             # transactions[]
             n = data[pos] - 1
             pos += 1
@@ -608,7 +612,7 @@ def read_add_partitions_to_txn_request_flexible(
                 n, pos = read_length(data, pos)
             topics = []
             topics_count = n
-            for _ in range(topics_count):
+            for topics_step in range(topics_count):
                 # transactions[].topics[]
                 n = data[pos] - 1
                 pos += 1
@@ -669,7 +673,7 @@ def read_add_partitions_to_txn_request_flexible(
             n, pos = read_length(data, pos)
         v3_and_below_topics = []
         v3_and_below_topics_count = n
-        for _ in range(v3_and_below_topics_count):
+        for v3_and_below_topics_step in range(v3_and_below_topics_count):
             # v3_and_below_topics[]
             n = data[pos] - 1
             pos += 1
@@ -828,8 +832,10 @@ def read_add_partitions_to_txn_response_classic(
     end: i64
     results_by_transaction: list[AddPartitionsToTxnResult]
     results_by_topic_v3_and_below: list[AddPartitionsToTxnTopicResult]
+    results_by_topic_v3_and_below_step: i64
     name: str
     results_by_partition: list[AddPartitionsToTxnPartitionResult]
+    results_by_partition_step: i64
     throttle_time_ms = read_i32_be(data, pos)
     error_code = 0
     results_by_transaction = []
@@ -839,7 +845,7 @@ def read_add_partitions_to_txn_response_classic(
         give_up()
     results_by_topic_v3_and_below = []
     results_by_topic_v3_and_below_count = n
-    for _ in range(results_by_topic_v3_and_below_count):
+    for results_by_topic_v3_and_below_step in range(results_by_topic_v3_and_below_count):
         # results_by_topic_v3_and_below[]
         n = read_i16_be(data, pos)
         pos += 2
@@ -854,7 +860,7 @@ def read_add_partitions_to_txn_response_classic(
             give_up()
         results_by_partition = []
         results_by_partition_count = n
-        for _ in range(results_by_partition_count):
+        for results_by_partition_step in range(results_by_partition_count):
             # results_by_topic_v3_and_below[].results_by_partition[]
             partition_index = read_i32_be(data, pos)
             partition_error_code = read_i16_be(data, pos + 4)
@@ -901,16 +907,21 @@ def read_add_partitions_to_txn_response_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[AddPartitionsToTxnResponse, i64]:
     """Versions 3-5."""
-    n: int
+    n: i64
     end: i64
     results_by_transaction: list[AddPartitionsToTxnResult]
+    results_by_transaction_step: i64
     transactional_id: str
     topic_results: list[AddPartitionsToTxnTopicResult]
+    topic_results_step: i64
     topic_results_name: str
     topic_results_results_by_partition: list[AddPartitionsToTxnPartitionResult]
+    topic_results_results_by_partition_step: i64
     results_by_topic_v3_and_below: list[AddPartitionsToTxnTopicResult]
+    results_by_topic_v3_and_below_step: i64
     results_by_topic_v3_and_below_name: str
     results_by_topic_v3_and_below_results_by_partition: list[AddPartitionsToTxnPartitionResult]
+    results_by_topic_v3_and_below_results_by_partition_step: i64
     throttle_time_ms = read_i32_be(data, pos)
     pos += 4
     if version >= 4:
@@ -923,7 +934,7 @@ def read_add_partitions_to_txn_response_flexible(
             n, pos = read_length(data, pos)
         results_by_transaction = []
         results_by_transaction_count = n
-        for _ in range(results_by_transaction_count):
+        for results_by_transaction_step in range(results_by_transaction_count):
             # results_by_transaction[]
             n = data[pos] - 1
             pos += 1
@@ -942,7 +953,7 @@ def read_add_partitions_to_txn_response_flexible(
                 n, pos = read_length(data, pos)
             topic_results = []
             topic_results_count = n
-            for _ in range(topic_results_count):
+            for topic_results_step in range(topic_results_count):
                 # results_by_transaction[].topic_results[]
                 n = data[pos] - 1
                 pos += 1
@@ -961,7 +972,7 @@ def read_add_partitions_to_txn_response_flexible(
                     n, pos = read_length(data, pos)
                 topic_results_results_by_partition = []
                 topic_results_results_by_partition_count = n
-                for _ in range(topic_results_results_by_partition_count):
+                for topic_results_results_by_partition_step in range(topic_results_results_by_partition_count):
                     # results_by_transaction[].topic_results[].results_by_partition[]
                     topic_results_results_by_partition_partition_index = read_i32_be(data, pos)
                     topic_results_results_by_partition_partition_error_code = read_i16_be(data, pos + 4)
@@ -1001,7 +1012,7 @@ def read_add_partitions_to_txn_response_flexible(
             n, pos = read_length(data, pos)
         results_by_topic_v3_and_below = []
         results_by_topic_v3_and_below_count = n
-        for _ in range(results_by_topic_v3_and_below_count):
+        for results_by_topic_v3_and_below_step in range(results_by_topic_v3_and_below_count):
             # results_by_topic_v3_and_below[]
             n = data[pos] - 1
             pos += 1
@@ -1020,7 +1031,9 @@ def read_add_partitions_to_txn_response_flexible(
                 n, pos = read_length(data, pos)
             results_by_topic_v3_and_below_results_by_partition = []
             results_by_topic_v3_and_below_results_by_partition_count = n
-            for _ in range(results_by_topic_v3_and_below_results_by_partition_count):
+            for results_by_topic_v3_and_below_results_by_partition_step in range(
+                results_by_topic_v3_and_below_results_by_partition_count
+            ):
                 # results_by_topic_v3_and_below[].results_by_partition[]
                 results_by_topic_v3_and_below_results_by_partition_partition_index = read_i32_be(data, pos)
                 results_by_topic_v3_and_below_results_by_partition_partition_error_code = read_i16_be(data, pos + 4)

@@ -240,10 +240,11 @@ def new_AddRaftVoterResponse(
 
 def read_add_raft_voter_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[AddRaftVoterRequest, i64]:
     """Versions 0-1."""
-    n: int
+    n: i64
     end: i64
     cluster_id: str | None
     listeners: list[Listener]
+    listeners_step: i64
     name: str
     host: str
     n = data[pos] - 1
@@ -267,7 +268,7 @@ def read_add_raft_voter_request_flexible(data: bytes, pos: i64, version: i64) ->
         n, pos = read_length(data, pos)
     listeners = []
     listeners_count = n
-    for _ in range(listeners_count):
+    for listeners_step in range(listeners_count):
         # listeners[]
         n = data[pos] - 1
         pos += 1
@@ -366,7 +367,7 @@ def write_add_raft_voter_request_flexible(out: BytesWriter, message: AddRaftVote
 
 def read_add_raft_voter_response_flexible(data: bytes, pos: i64, version: i64) -> tuple[AddRaftVoterResponse, i64]:
     """Versions 0-1."""
-    n: int
+    n: i64
     end: i64
     error_message: str | None
     throttle_time_ms = read_i32_be(data, pos)

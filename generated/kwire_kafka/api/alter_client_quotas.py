@@ -367,10 +367,13 @@ def read_alter_client_quotas_request_classic(
     n: int
     end: i64
     entries: list[AlterClientQuotasRequestEntryData]
+    entries_step: i64
     entity: list[AlterClientQuotasRequestEntityData]
+    entity_step: i64
     entity_type: str
     entity_name: str | None
     ops: list[OpData]
+    ops_step: i64
     key: str
     n = read_i32_be(data, pos)
     pos += 4
@@ -378,7 +381,7 @@ def read_alter_client_quotas_request_classic(
         give_up()
     entries = []
     entries_count = n
-    for _ in range(entries_count):
+    for entries_step in range(entries_count):
         # entries[]
         n = read_i32_be(data, pos)
         pos += 4
@@ -386,7 +389,7 @@ def read_alter_client_quotas_request_classic(
             give_up()
         entity = []
         entity_count = n
-        for _ in range(entity_count):
+        for entity_step in range(entity_count):
             # entries[].entity[]
             n = read_i16_be(data, pos)
             pos += 2
@@ -411,7 +414,7 @@ def read_alter_client_quotas_request_classic(
             give_up()
         ops = []
         ops_count = n
-        for _ in range(ops_count):
+        for ops_step in range(ops_count):
             # entries[].ops[]
             n = read_i16_be(data, pos)
             pos += 2
@@ -479,13 +482,16 @@ def read_alter_client_quotas_request_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[AlterClientQuotasRequest, i64]:
     """Version 1."""
-    n: int
+    n: i64
     end: i64
     entries: list[AlterClientQuotasRequestEntryData]
+    entries_step: i64
     entity: list[AlterClientQuotasRequestEntityData]
+    entity_step: i64
     entity_type: str
     entity_name: str | None
     ops: list[OpData]
+    ops_step: i64
     key: str
     n = data[pos] - 1
     pos += 1
@@ -495,7 +501,7 @@ def read_alter_client_quotas_request_flexible(
         n, pos = read_length(data, pos)
     entries = []
     entries_count = n
-    for _ in range(entries_count):
+    for entries_step in range(entries_count):
         # entries[]
         n = data[pos] - 1
         pos += 1
@@ -505,7 +511,7 @@ def read_alter_client_quotas_request_flexible(
             n, pos = read_length(data, pos)
         entity = []
         entity_count = n
-        for _ in range(entity_count):
+        for entity_step in range(entity_count):
             # entries[].entity[]
             n = data[pos] - 1
             pos += 1
@@ -540,7 +546,7 @@ def read_alter_client_quotas_request_flexible(
             n, pos = read_length(data, pos)
         ops = []
         ops_count = n
-        for _ in range(ops_count):
+        for ops_step in range(ops_count):
             # entries[].ops[]
             n = data[pos] - 1
             pos += 1
@@ -657,8 +663,10 @@ def read_alter_client_quotas_response_classic(
     n: int
     end: i64
     entries: list[AlterClientQuotasResponseEntryData]
+    entries_step: i64
     error_message: str | None
     entity: list[AlterClientQuotasResponseEntityData]
+    entity_step: i64
     entity_type: str
     entity_name: str | None
     throttle_time_ms = read_i32_be(data, pos)
@@ -668,7 +676,7 @@ def read_alter_client_quotas_response_classic(
         give_up()
     entries = []
     entries_count = n
-    for _ in range(entries_count):
+    for entries_step in range(entries_count):
         # entries[]
         error_code = read_i16_be(data, pos)
         n = read_i16_be(data, pos + 2)
@@ -685,7 +693,7 @@ def read_alter_client_quotas_response_classic(
             give_up()
         entity = []
         entity_count = n
-        for _ in range(entity_count):
+        for entity_step in range(entity_count):
             # entries[].entity[]
             n = read_i16_be(data, pos)
             pos += 2
@@ -753,11 +761,13 @@ def read_alter_client_quotas_response_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[AlterClientQuotasResponse, i64]:
     """Version 1."""
-    n: int
+    n: i64
     end: i64
     entries: list[AlterClientQuotasResponseEntryData]
+    entries_step: i64
     error_message: str | None
     entity: list[AlterClientQuotasResponseEntityData]
+    entity_step: i64
     entity_type: str
     entity_name: str | None
     throttle_time_ms = read_i32_be(data, pos)
@@ -769,7 +779,7 @@ def read_alter_client_quotas_response_flexible(
         n, pos = read_length(data, pos)
     entries = []
     entries_count = n
-    for _ in range(entries_count):
+    for entries_step in range(entries_count):
         # entries[]
         error_code = read_i16_be(data, pos)
         n = data[pos + 2] - 1
@@ -790,7 +800,7 @@ def read_alter_client_quotas_response_flexible(
             n, pos = read_length(data, pos)
         entity = []
         entity_count = n
-        for _ in range(entity_count):
+        for entity_step in range(entity_count):
             # entries[].entity[]
             n = data[pos] - 1
             pos += 1

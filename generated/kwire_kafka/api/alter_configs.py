@@ -300,8 +300,10 @@ def read_alter_configs_request_classic(data: bytes, pos: i64, version: i64) -> t
     n: int
     end: i64
     resources: list[AlterConfigsResource]
+    resources_step: i64
     resource_name: str
     configs: list[AlterableConfig]
+    configs_step: i64
     name: str
     value: str | None
     n = read_i32_be(data, pos)
@@ -310,7 +312,7 @@ def read_alter_configs_request_classic(data: bytes, pos: i64, version: i64) -> t
         give_up()
     resources = []
     resources_count = n
-    for _ in range(resources_count):
+    for resources_step in range(resources_count):
         # resources[]
         resource_type = (data[pos] ^ 128) - 128
         n = read_i16_be(data, pos + 1)
@@ -326,7 +328,7 @@ def read_alter_configs_request_classic(data: bytes, pos: i64, version: i64) -> t
             give_up()
         configs = []
         configs_count = n
-        for _ in range(configs_count):
+        for configs_step in range(configs_count):
             # resources[].configs[]
             n = read_i16_be(data, pos)
             pos += 2
@@ -388,11 +390,13 @@ def write_alter_configs_request_classic(out: BytesWriter, message: AlterConfigsR
 
 def read_alter_configs_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[AlterConfigsRequest, i64]:
     """Version 2."""
-    n: int
+    n: i64
     end: i64
     resources: list[AlterConfigsResource]
+    resources_step: i64
     resource_name: str
     configs: list[AlterableConfig]
+    configs_step: i64
     name: str
     value: str | None
     n = data[pos] - 1
@@ -403,7 +407,7 @@ def read_alter_configs_request_flexible(data: bytes, pos: i64, version: i64) -> 
         n, pos = read_length(data, pos)
     resources = []
     resources_count = n
-    for _ in range(resources_count):
+    for resources_step in range(resources_count):
         # resources[]
         resource_type = (data[pos] ^ 128) - 128
         n = data[pos + 1] - 1
@@ -423,7 +427,7 @@ def read_alter_configs_request_flexible(data: bytes, pos: i64, version: i64) -> 
             n, pos = read_length(data, pos)
         configs = []
         configs_count = n
-        for _ in range(configs_count):
+        for configs_step in range(configs_count):
             # resources[].configs[]
             n = data[pos] - 1
             pos += 1
@@ -530,6 +534,7 @@ def read_alter_configs_response_classic(data: bytes, pos: i64, version: i64) -> 
     n: int
     end: i64
     responses: list[AlterConfigsResourceResponse]
+    responses_step: i64
     error_message: str | None
     resource_name: str
     throttle_time_ms = read_i32_be(data, pos)
@@ -539,7 +544,7 @@ def read_alter_configs_response_classic(data: bytes, pos: i64, version: i64) -> 
         give_up()
     responses = []
     responses_count = n
-    for _ in range(responses_count):
+    for responses_step in range(responses_count):
         # responses[]
         error_code = read_i16_be(data, pos)
         n = read_i16_be(data, pos + 2)
@@ -591,9 +596,10 @@ def write_alter_configs_response_classic(out: BytesWriter, message: AlterConfigs
 
 def read_alter_configs_response_flexible(data: bytes, pos: i64, version: i64) -> tuple[AlterConfigsResponse, i64]:
     """Version 2."""
-    n: int
+    n: i64
     end: i64
     responses: list[AlterConfigsResourceResponse]
+    responses_step: i64
     error_message: str | None
     resource_name: str
     throttle_time_ms = read_i32_be(data, pos)
@@ -605,7 +611,7 @@ def read_alter_configs_response_flexible(data: bytes, pos: i64, version: i64) ->
         n, pos = read_length(data, pos)
     responses = []
     responses_count = n
-    for _ in range(responses_count):
+    for responses_step in range(responses_count):
         # responses[]
         error_code = read_i16_be(data, pos)
         n = data[pos + 2] - 1

@@ -465,13 +465,16 @@ def new_AlterPartitionResponse(
 
 def read_alter_partition_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[AlterPartitionRequest, i64]:
     """Versions 0-3."""
-    n: int
+    n: i64
     end: i64
     topics: list[AlterPartitionRequestTopicData]
+    topics_step: i64
     topic_name: str
     partitions: list[AlterPartitionRequestPartitionData]
+    partitions_step: i64
     new_isr: list[int]
     new_isr_with_epochs: list[BrokerState]
+    new_isr_with_epochs_step: i64
     broker_id = read_i32_be(data, pos)
     broker_epoch = read_i64_be(data, pos + 4)
     n = data[pos + 12] - 1
@@ -482,7 +485,7 @@ def read_alter_partition_request_flexible(data: bytes, pos: i64, version: i64) -
         n, pos = read_length(data, pos)
     topics = []
     topics_count = n
-    for _ in range(topics_count):
+    for topics_step in range(topics_count):
         # topics[]
         if version <= 1:
             n = data[pos] - 1
@@ -507,7 +510,7 @@ def read_alter_partition_request_flexible(data: bytes, pos: i64, version: i64) -
             n, pos = read_length(data, pos)
         partitions = []
         partitions_count = n
-        for _ in range(partitions_count):
+        for partitions_step in range(partitions_count):
             # topics[].partitions[]
             partition_index = read_i32_be(data, pos)
             leader_epoch = read_i32_be(data, pos + 4)
@@ -535,7 +538,7 @@ def read_alter_partition_request_flexible(data: bytes, pos: i64, version: i64) -
                     n, pos = read_length(data, pos)
                 new_isr_with_epochs = []
                 new_isr_with_epochs_count = n
-                for _ in range(new_isr_with_epochs_count):
+                for new_isr_with_epochs_step in range(new_isr_with_epochs_count):
                     # topics[].partitions[].new_isr_with_epochs[]
                     new_isr_with_epochs_broker_id = read_i32_be(data, pos)
                     new_isr_with_epochs_broker_epoch = read_i64_be(data, pos + 4)
@@ -659,11 +662,13 @@ def write_alter_partition_request_flexible(out: BytesWriter, message: AlterParti
 
 def read_alter_partition_response_flexible(data: bytes, pos: i64, version: i64) -> tuple[AlterPartitionResponse, i64]:
     """Versions 0-3."""
-    n: int
+    n: i64
     end: i64
     topics: list[AlterPartitionResponseTopicData]
+    topics_step: i64
     topic_name: str
     partitions: list[AlterPartitionResponsePartitionData]
+    partitions_step: i64
     isr: list[int]
     throttle_time_ms = read_i32_be(data, pos)
     error_code = read_i16_be(data, pos + 4)
@@ -675,7 +680,7 @@ def read_alter_partition_response_flexible(data: bytes, pos: i64, version: i64) 
         n, pos = read_length(data, pos)
     topics = []
     topics_count = n
-    for _ in range(topics_count):
+    for topics_step in range(topics_count):
         # topics[]
         if version <= 1:
             n = data[pos] - 1
@@ -700,7 +705,7 @@ def read_alter_partition_response_flexible(data: bytes, pos: i64, version: i64) 
             n, pos = read_length(data, pos)
         partitions = []
         partitions_count = n
-        for _ in range(partitions_count):
+        for partitions_step in range(partitions_count):
             # topics[].partitions[]
             partition_index = read_i32_be(data, pos)
             partitions_error_code = read_i16_be(data, pos + 4)

@@ -348,11 +348,13 @@ def read_alter_partition_reassignments_request_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[AlterPartitionReassignmentsRequest, i64]:
     """Versions 0-1."""
-    n: int
+    n: i64
     end: i64
     topics: list[ReassignableTopic]
+    topics_step: i64
     name: str
     partitions: list[ReassignablePartition]
+    partitions_step: i64
     replicas: list[int] | None
     timeout_ms = read_i32_be(data, pos)
     pos += 4
@@ -369,7 +371,7 @@ def read_alter_partition_reassignments_request_flexible(
         n, pos = read_length(data, pos)
     topics = []
     topics_count = n
-    for _ in range(topics_count):
+    for topics_step in range(topics_count):
         # topics[]
         n = data[pos] - 1
         pos += 1
@@ -388,7 +390,7 @@ def read_alter_partition_reassignments_request_flexible(
             n, pos = read_length(data, pos)
         partitions = []
         partitions_count = n
-        for _ in range(partitions_count):
+        for partitions_step in range(partitions_count):
             # topics[].partitions[]
             partition_index = read_i32_be(data, pos)
             n = data[pos + 4] - 1
@@ -486,12 +488,14 @@ def read_alter_partition_reassignments_response_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[AlterPartitionReassignmentsResponse, i64]:
     """Versions 0-1."""
-    n: int
+    n: i64
     end: i64
     error_message: str | None
     responses: list[ReassignableTopicResponse]
+    responses_step: i64
     name: str
     partitions: list[ReassignablePartitionResponse]
+    partitions_step: i64
     partitions_error_message: str | None
     throttle_time_ms = read_i32_be(data, pos)
     pos += 4
@@ -519,7 +523,7 @@ def read_alter_partition_reassignments_response_flexible(
         n, pos = read_length(data, pos)
     responses = []
     responses_count = n
-    for _ in range(responses_count):
+    for responses_step in range(responses_count):
         # responses[]
         n = data[pos] - 1
         pos += 1
@@ -538,7 +542,7 @@ def read_alter_partition_reassignments_response_flexible(
             n, pos = read_length(data, pos)
         partitions = []
         partitions_count = n
-        for _ in range(partitions_count):
+        for partitions_step in range(partitions_count):
             # responses[].partitions[]
             partition_index = read_i32_be(data, pos)
             partitions_error_code = read_i16_be(data, pos + 4)

@@ -306,8 +306,10 @@ def read_alter_replica_log_dirs_request_classic(
     n: int
     end: i64
     dirs: list[AlterReplicaLogDir]
+    dirs_step: i64
     path: str
     topics: list[AlterReplicaLogDirTopic]
+    topics_step: i64
     name: str
     partitions: list[int]
     n = read_i32_be(data, pos)
@@ -316,7 +318,7 @@ def read_alter_replica_log_dirs_request_classic(
         give_up()
     dirs = []
     dirs_count = n
-    for _ in range(dirs_count):
+    for dirs_step in range(dirs_count):
         # dirs[]
         n = read_i16_be(data, pos)
         pos += 2
@@ -331,7 +333,7 @@ def read_alter_replica_log_dirs_request_classic(
             give_up()
         topics = []
         topics_count = n
-        for _ in range(topics_count):
+        for topics_step in range(topics_count):
             # dirs[].topics[]
             n = read_i16_be(data, pos)
             pos += 2
@@ -391,11 +393,13 @@ def read_alter_replica_log_dirs_request_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[AlterReplicaLogDirsRequest, i64]:
     """Version 2."""
-    n: int
+    n: i64
     end: i64
     dirs: list[AlterReplicaLogDir]
+    dirs_step: i64
     path: str
     topics: list[AlterReplicaLogDirTopic]
+    topics_step: i64
     name: str
     partitions: list[int]
     n = data[pos] - 1
@@ -406,7 +410,7 @@ def read_alter_replica_log_dirs_request_flexible(
         n, pos = read_length(data, pos)
     dirs = []
     dirs_count = n
-    for _ in range(dirs_count):
+    for dirs_step in range(dirs_count):
         # dirs[]
         n = data[pos] - 1
         pos += 1
@@ -425,7 +429,7 @@ def read_alter_replica_log_dirs_request_flexible(
             n, pos = read_length(data, pos)
         topics = []
         topics_count = n
-        for _ in range(topics_count):
+        for topics_step in range(topics_count):
             # dirs[].topics[]
             n = data[pos] - 1
             pos += 1
@@ -530,8 +534,10 @@ def read_alter_replica_log_dirs_response_classic(
     n: int
     end: i64
     results: list[AlterReplicaLogDirTopicResult]
+    results_step: i64
     topic_name: str
     partitions: list[AlterReplicaLogDirPartitionResult]
+    partitions_step: i64
     throttle_time_ms = read_i32_be(data, pos)
     n = read_i32_be(data, pos + 4)
     pos += 8
@@ -539,7 +545,7 @@ def read_alter_replica_log_dirs_response_classic(
         give_up()
     results = []
     results_count = n
-    for _ in range(results_count):
+    for results_step in range(results_count):
         # results[]
         n = read_i16_be(data, pos)
         pos += 2
@@ -554,7 +560,7 @@ def read_alter_replica_log_dirs_response_classic(
             give_up()
         partitions = []
         partitions_count = n
-        for _ in range(partitions_count):
+        for partitions_step in range(partitions_count):
             # results[].partitions[]
             partition_index = read_i32_be(data, pos)
             error_code = read_i16_be(data, pos + 4)
@@ -597,11 +603,13 @@ def read_alter_replica_log_dirs_response_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[AlterReplicaLogDirsResponse, i64]:
     """Version 2."""
-    n: int
+    n: i64
     end: i64
     results: list[AlterReplicaLogDirTopicResult]
+    results_step: i64
     topic_name: str
     partitions: list[AlterReplicaLogDirPartitionResult]
+    partitions_step: i64
     throttle_time_ms = read_i32_be(data, pos)
     n = data[pos + 4] - 1
     pos += 5
@@ -611,7 +619,7 @@ def read_alter_replica_log_dirs_response_flexible(
         n, pos = read_length(data, pos)
     results = []
     results_count = n
-    for _ in range(results_count):
+    for results_step in range(results_count):
         # results[]
         n = data[pos] - 1
         pos += 1
@@ -630,7 +638,7 @@ def read_alter_replica_log_dirs_response_flexible(
             n, pos = read_length(data, pos)
         partitions = []
         partitions_count = n
-        for _ in range(partitions_count):
+        for partitions_step in range(partitions_count):
             # results[].partitions[]
             partition_index = read_i32_be(data, pos)
             error_code = read_i16_be(data, pos + 4)

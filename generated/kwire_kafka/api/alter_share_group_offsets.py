@@ -342,12 +342,14 @@ def read_alter_share_group_offsets_request_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[AlterShareGroupOffsetsRequest, i64]:
     """Version 0."""
-    n: int
+    n: i64
     end: i64
     group_id: str
     topics: list[AlterShareGroupOffsetsRequestTopic]
+    topics_step: i64
     topic_name: str
     partitions: list[AlterShareGroupOffsetsRequestPartition]
+    partitions_step: i64
     n = data[pos] - 1
     pos += 1
     if n < 0:
@@ -365,7 +367,7 @@ def read_alter_share_group_offsets_request_flexible(
         n, pos = read_length(data, pos)
     topics = []
     topics_count = n
-    for _ in range(topics_count):
+    for topics_step in range(topics_count):
         # topics[]
         n = data[pos] - 1
         pos += 1
@@ -384,7 +386,7 @@ def read_alter_share_group_offsets_request_flexible(
             n, pos = read_length(data, pos)
         partitions = []
         partitions_count = n
-        for _ in range(partitions_count):
+        for partitions_step in range(partitions_count):
             # topics[].partitions[]
             partition_index = read_i32_be(data, pos)
             start_offset = read_i64_be(data, pos + 4)
@@ -463,12 +465,14 @@ def read_alter_share_group_offsets_response_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[AlterShareGroupOffsetsResponse, i64]:
     """Version 0."""
-    n: int
+    n: i64
     end: i64
     error_message: str | None
     responses: list[AlterShareGroupOffsetsResponseTopic]
+    responses_step: i64
     topic_name: str
     partitions: list[AlterShareGroupOffsetsResponsePartition]
+    partitions_step: i64
     partitions_error_message: str | None
     throttle_time_ms = read_i32_be(data, pos)
     error_code = read_i16_be(data, pos + 4)
@@ -490,7 +494,7 @@ def read_alter_share_group_offsets_response_flexible(
         n, pos = read_length(data, pos)
     responses = []
     responses_count = n
-    for _ in range(responses_count):
+    for responses_step in range(responses_count):
         # responses[]
         n = data[pos] - 1
         pos += 1
@@ -510,7 +514,7 @@ def read_alter_share_group_offsets_response_flexible(
             n, pos = read_length(data, pos)
         partitions = []
         partitions_count = n
-        for _ in range(partitions_count):
+        for partitions_step in range(partitions_count):
             # responses[].partitions[]
             partition_index = read_i32_be(data, pos)
             partitions_error_code = read_i16_be(data, pos + 4)

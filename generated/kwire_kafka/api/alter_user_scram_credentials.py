@@ -288,11 +288,13 @@ def read_alter_user_scram_credentials_request_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[AlterUserScramCredentialsRequest, i64]:
     """Version 0."""
-    n: int
+    n: i64
     end: i64
     deletions: list[ScramCredentialDeletion]
+    deletions_step: i64
     deletions_name: str
     upsertions: list[ScramCredentialUpsertion]
+    upsertions_step: i64
     upsertions_name: str
     salt: bytes
     salted_password: bytes
@@ -304,7 +306,7 @@ def read_alter_user_scram_credentials_request_flexible(
         n, pos = read_length(data, pos)
     deletions = []
     deletions_count = n
-    for _ in range(deletions_count):
+    for deletions_step in range(deletions_count):
         # deletions[]
         n = data[pos] - 1
         pos += 1
@@ -331,7 +333,7 @@ def read_alter_user_scram_credentials_request_flexible(
         n, pos = read_length(data, pos)
     upsertions = []
     upsertions_count = n
-    for _ in range(upsertions_count):
+    for upsertions_step in range(upsertions_count):
         # upsertions[]
         n = data[pos] - 1
         pos += 1
@@ -453,9 +455,10 @@ def read_alter_user_scram_credentials_response_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[AlterUserScramCredentialsResponse, i64]:
     """Version 0."""
-    n: int
+    n: i64
     end: i64
     results: list[AlterUserScramCredentialsResult]
+    results_step: i64
     user: str
     error_message: str | None
     throttle_time_ms = read_i32_be(data, pos)
@@ -467,7 +470,7 @@ def read_alter_user_scram_credentials_response_flexible(
         n, pos = read_length(data, pos)
     results = []
     results_count = n
-    for _ in range(results_count):
+    for results_step in range(results_count):
         # results[]
         n = data[pos] - 1
         pos += 1

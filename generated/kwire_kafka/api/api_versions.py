@@ -376,11 +376,13 @@ def new_ApiVersionsResponse(
 
 
 def read_ApiVersionsResponse_tags(self: ApiVersionsResponse, data: bytes, pos: i64, version: i64) -> i64:
-    n: int
+    n: i64
     end: i64
     supported_features: list[SupportedFeatureKey]
+    supported_features_step: i64
     supported_features_name: str
     finalized_features: list[FinalizedFeatureKey]
+    finalized_features_step: i64
     finalized_features_name: str
     unknown: list[tuple[int, bytes]] = []
     previous: i64 = -1
@@ -402,7 +404,7 @@ def read_ApiVersionsResponse_tags(self: ApiVersionsResponse, data: bytes, pos: i
                 n, pos = read_length(data, pos)
             supported_features = []
             supported_features_count = n
-            for _ in range(supported_features_count):
+            for supported_features_step in range(supported_features_count):
                 # supported_features[]
                 n = data[pos] - 1
                 pos += 1
@@ -440,7 +442,7 @@ def read_ApiVersionsResponse_tags(self: ApiVersionsResponse, data: bytes, pos: i
                 n, pos = read_length(data, pos)
             finalized_features = []
             finalized_features_count = n
-            for _ in range(finalized_features_count):
+            for finalized_features_step in range(finalized_features_count):
                 # finalized_features[]
                 n = data[pos] - 1
                 pos += 1
@@ -561,7 +563,7 @@ def write_api_versions_request_classic(out: BytesWriter, message: ApiVersionsReq
 
 def read_api_versions_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[ApiVersionsRequest, i64]:
     """Versions 3-5."""
-    n: int
+    n: i64
     end: i64
     client_software_name: str
     client_software_version: str
@@ -647,6 +649,7 @@ def read_api_versions_response_classic(data: bytes, pos: i64, version: i64) -> t
     """Versions 0-2."""
     n: int
     api_keys: list[ApiVersion]
+    api_keys_step: i64
     error_code = read_i16_be(data, pos)
     n = read_i32_be(data, pos + 2)
     pos += 6
@@ -654,7 +657,7 @@ def read_api_versions_response_classic(data: bytes, pos: i64, version: i64) -> t
         give_up()
     api_keys = []
     api_keys_count = n
-    for _ in range(api_keys_count):
+    for api_keys_step in range(api_keys_count):
         # api_keys[]
         api_key = read_i16_be(data, pos)
         min_version = read_i16_be(data, pos + 2)
@@ -691,8 +694,9 @@ def write_api_versions_response_classic(out: BytesWriter, message: ApiVersionsRe
 
 def read_api_versions_response_flexible(data: bytes, pos: i64, version: i64) -> tuple[ApiVersionsResponse, i64]:
     """Versions 3-5."""
-    n: int
+    n: i64
     api_keys: list[ApiVersion]
+    api_keys_step: i64
     error_code = read_i16_be(data, pos)
     n = data[pos + 2] - 1
     pos += 3
@@ -702,7 +706,7 @@ def read_api_versions_response_flexible(data: bytes, pos: i64, version: i64) -> 
         n, pos = read_length(data, pos)
     api_keys = []
     api_keys_count = n
-    for _ in range(api_keys_count):
+    for api_keys_step in range(api_keys_count):
         # api_keys[]
         api_key = read_i16_be(data, pos)
         min_version = read_i16_be(data, pos + 2)

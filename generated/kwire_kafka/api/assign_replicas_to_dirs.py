@@ -379,10 +379,13 @@ def read_assign_replicas_to_dirs_request_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[AssignReplicasToDirsRequest, i64]:
     """Version 0."""
-    n: int
+    n: i64
     directories: list[AssignReplicasToDirsRequestDirectoryData]
+    directories_step: i64
     topics: list[AssignReplicasToDirsRequestTopicData]
+    topics_step: i64
     partitions: list[AssignReplicasToDirsRequestPartitionData]
+    partitions_step: i64
     broker_id = read_i32_be(data, pos)
     broker_epoch = read_i64_be(data, pos + 4)
     n = data[pos + 12] - 1
@@ -393,7 +396,7 @@ def read_assign_replicas_to_dirs_request_flexible(
         n, pos = read_length(data, pos)
     directories = []
     directories_count = n
-    for _ in range(directories_count):
+    for directories_step in range(directories_count):
         # directories[]
         id_ = Uuid(data[pos : pos + 16])
         n = data[pos + 16] - 1
@@ -404,7 +407,7 @@ def read_assign_replicas_to_dirs_request_flexible(
             n, pos = read_length(data, pos)
         topics = []
         topics_count = n
-        for _ in range(topics_count):
+        for topics_step in range(topics_count):
             # directories[].topics[]
             topic_id = Uuid(data[pos : pos + 16])
             n = data[pos + 16] - 1
@@ -415,7 +418,7 @@ def read_assign_replicas_to_dirs_request_flexible(
                 n, pos = read_length(data, pos)
             partitions = []
             partitions_count = n
-            for _ in range(partitions_count):
+            for partitions_step in range(partitions_count):
                 # directories[].topics[].partitions[]
                 partition_index = read_i32_be(data, pos)
                 partitions_item = new_AssignReplicasToDirsRequestPartitionData(partition_index)
@@ -500,10 +503,13 @@ def read_assign_replicas_to_dirs_response_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[AssignReplicasToDirsResponse, i64]:
     """Version 0."""
-    n: int
+    n: i64
     directories: list[AssignReplicasToDirsResponseDirectoryData]
+    directories_step: i64
     topics: list[AssignReplicasToDirsResponseTopicData]
+    topics_step: i64
     partitions: list[AssignReplicasToDirsResponsePartitionData]
+    partitions_step: i64
     throttle_time_ms = read_i32_be(data, pos)
     error_code = read_i16_be(data, pos + 4)
     n = data[pos + 6] - 1
@@ -514,7 +520,7 @@ def read_assign_replicas_to_dirs_response_flexible(
         n, pos = read_length(data, pos)
     directories = []
     directories_count = n
-    for _ in range(directories_count):
+    for directories_step in range(directories_count):
         # directories[]
         id_ = Uuid(data[pos : pos + 16])
         n = data[pos + 16] - 1
@@ -525,7 +531,7 @@ def read_assign_replicas_to_dirs_response_flexible(
             n, pos = read_length(data, pos)
         topics = []
         topics_count = n
-        for _ in range(topics_count):
+        for topics_step in range(topics_count):
             # directories[].topics[]
             topic_id = Uuid(data[pos : pos + 16])
             n = data[pos + 16] - 1
@@ -536,7 +542,7 @@ def read_assign_replicas_to_dirs_response_flexible(
                 n, pos = read_length(data, pos)
             partitions = []
             partitions_count = n
-            for _ in range(partitions_count):
+            for partitions_step in range(partitions_count):
                 # directories[].topics[].partitions[]
                 partition_index = read_i32_be(data, pos)
                 partitions_error_code = read_i16_be(data, pos + 4)

@@ -457,9 +457,10 @@ def new_BeginQuorumEpochResponse(
 
 
 def read_BeginQuorumEpochResponse_tags(self: BeginQuorumEpochResponse, data: bytes, pos: i64, version: i64) -> i64:
-    n: int
+    n: i64
     end: i64
     node_endpoints: list[NodeEndpoint]
+    node_endpoints_step: i64
     host: str
     unknown: list[tuple[int, bytes]] = []
     previous: i64 = -1
@@ -481,7 +482,7 @@ def read_BeginQuorumEpochResponse_tags(self: BeginQuorumEpochResponse, data: byt
                 n, pos = read_length(data, pos)
             node_endpoints = []
             node_endpoints_count = n
-            for _ in range(node_endpoints_count):
+            for node_endpoints_step in range(node_endpoints_count):
                 # node_endpoints[]
                 node_id = read_i32_be(data, pos)
                 n = data[pos + 4] - 1
@@ -549,8 +550,10 @@ def read_begin_quorum_epoch_request_classic(
     end: i64
     cluster_id: str | None
     topics: list[BeginQuorumEpochRequestTopicData]
+    topics_step: i64
     topic_name: str
     partitions: list[BeginQuorumEpochRequestPartitionData]
+    partitions_step: i64
     leader_endpoints: list[LeaderEndpoint]
     n = read_i16_be(data, pos)
     pos += 2
@@ -567,7 +570,7 @@ def read_begin_quorum_epoch_request_classic(
         give_up()
     topics = []
     topics_count = n
-    for _ in range(topics_count):
+    for topics_step in range(topics_count):
         # topics[]
         n = read_i16_be(data, pos)
         pos += 2
@@ -582,7 +585,7 @@ def read_begin_quorum_epoch_request_classic(
             give_up()
         partitions = []
         partitions_count = n
-        for _ in range(partitions_count):
+        for partitions_step in range(partitions_count):
             # topics[].partitions[]
             partition_index = read_i32_be(data, pos)
             voter_directory_id = ZERO_UUID
@@ -637,13 +640,16 @@ def read_begin_quorum_epoch_request_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[BeginQuorumEpochRequest, i64]:
     """Version 1."""
-    n: int
+    n: i64
     end: i64
     cluster_id: str | None
     topics: list[BeginQuorumEpochRequestTopicData]
+    topics_step: i64
     topic_name: str
     partitions: list[BeginQuorumEpochRequestPartitionData]
+    partitions_step: i64
     leader_endpoints: list[LeaderEndpoint]
+    leader_endpoints_step: i64
     name: str
     host: str
     n = data[pos] - 1
@@ -665,7 +671,7 @@ def read_begin_quorum_epoch_request_flexible(
         n, pos = read_length(data, pos)
     topics = []
     topics_count = n
-    for _ in range(topics_count):
+    for topics_step in range(topics_count):
         # topics[]
         n = data[pos] - 1
         pos += 1
@@ -684,7 +690,7 @@ def read_begin_quorum_epoch_request_flexible(
             n, pos = read_length(data, pos)
         partitions = []
         partitions_count = n
-        for _ in range(partitions_count):
+        for partitions_step in range(partitions_count):
             # topics[].partitions[]
             partition_index = read_i32_be(data, pos)
             voter_directory_id = Uuid(data[pos + 4 : pos + 4 + 16])
@@ -713,7 +719,7 @@ def read_begin_quorum_epoch_request_flexible(
         n, pos = read_length(data, pos)
     leader_endpoints = []
     leader_endpoints_count = n
-    for _ in range(leader_endpoints_count):
+    for leader_endpoints_step in range(leader_endpoints_count):
         # leader_endpoints[]
         n = data[pos] - 1
         pos += 1
@@ -840,8 +846,10 @@ def read_begin_quorum_epoch_response_classic(
     n: int
     end: i64
     topics: list[BeginQuorumEpochResponseTopicData]
+    topics_step: i64
     topic_name: str
     partitions: list[BeginQuorumEpochResponsePartitionData]
+    partitions_step: i64
     error_code = read_i16_be(data, pos)
     n = read_i32_be(data, pos + 2)
     pos += 6
@@ -849,7 +857,7 @@ def read_begin_quorum_epoch_response_classic(
         give_up()
     topics = []
     topics_count = n
-    for _ in range(topics_count):
+    for topics_step in range(topics_count):
         # topics[]
         n = read_i16_be(data, pos)
         pos += 2
@@ -864,7 +872,7 @@ def read_begin_quorum_epoch_response_classic(
             give_up()
         partitions = []
         partitions_count = n
-        for _ in range(partitions_count):
+        for partitions_step in range(partitions_count):
             # topics[].partitions[]
             partition_index = read_i32_be(data, pos)
             partitions_error_code = read_i16_be(data, pos + 4)
@@ -915,11 +923,13 @@ def read_begin_quorum_epoch_response_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[BeginQuorumEpochResponse, i64]:
     """Version 1."""
-    n: int
+    n: i64
     end: i64
     topics: list[BeginQuorumEpochResponseTopicData]
+    topics_step: i64
     topic_name: str
     partitions: list[BeginQuorumEpochResponsePartitionData]
+    partitions_step: i64
     error_code = read_i16_be(data, pos)
     n = data[pos + 2] - 1
     pos += 3
@@ -929,7 +939,7 @@ def read_begin_quorum_epoch_response_flexible(
         n, pos = read_length(data, pos)
     topics = []
     topics_count = n
-    for _ in range(topics_count):
+    for topics_step in range(topics_count):
         # topics[]
         n = data[pos] - 1
         pos += 1
@@ -948,7 +958,7 @@ def read_begin_quorum_epoch_response_flexible(
             n, pos = read_length(data, pos)
         partitions = []
         partitions_count = n
-        for _ in range(partitions_count):
+        for partitions_step in range(partitions_count):
             # topics[].partitions[]
             partition_index = read_i32_be(data, pos)
             partitions_error_code = read_i16_be(data, pos + 4)

@@ -141,7 +141,7 @@ def new_BrokerHeartbeatRequest(
 
 
 def read_BrokerHeartbeatRequest_tags(self: BrokerHeartbeatRequest, data: bytes, pos: i64, version: i64) -> i64:
-    n: int
+    n: i64
     offline_log_dirs: list[Uuid]
     cordoned_log_dirs: list[Uuid] | None
     unknown: list[tuple[int, bytes]] = []

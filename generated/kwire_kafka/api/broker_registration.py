@@ -320,13 +320,15 @@ def read_broker_registration_request_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[BrokerRegistrationRequest, i64]:
     """Versions 0-4."""
-    n: int
+    n: i64
     end: i64
     cluster_id: str
     listeners: list[Listener]
+    listeners_step: i64
     listeners_name: str
     host: str
     features: list[Feature]
+    features_step: i64
     features_name: str
     rack: str | None
     log_dirs: list[Uuid]
@@ -349,7 +351,7 @@ def read_broker_registration_request_flexible(
         n, pos = read_length(data, pos)
     listeners = []
     listeners_count = n
-    for _ in range(listeners_count):
+    for listeners_step in range(listeners_count):
         # listeners[]
         n = data[pos] - 1
         pos += 1
@@ -386,7 +388,7 @@ def read_broker_registration_request_flexible(
         n, pos = read_length(data, pos)
     features = []
     features_count = n
-    for _ in range(features_count):
+    for features_step in range(features_count):
         # features[]
         n = data[pos] - 1
         pos += 1

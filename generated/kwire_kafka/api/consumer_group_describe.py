@@ -454,9 +454,10 @@ def read_consumer_group_describe_request_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[ConsumerGroupDescribeRequest, i64]:
     """Versions 0-1."""
-    n: int
+    n: i64
     end: i64
     group_ids: list[str]
+    group_ids_step: i64
     n = data[pos] - 1
     pos += 1
     if n < 0:
@@ -465,7 +466,7 @@ def read_consumer_group_describe_request_flexible(
         n, pos = read_length(data, pos)
     group_ids = []
     group_ids_count = n
-    for _ in range(group_ids_count):
+    for group_ids_step in range(group_ids_count):
         n = data[pos] - 1
         pos += 1
         if n < 0:
@@ -515,27 +516,32 @@ def read_consumer_group_describe_response_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[ConsumerGroupDescribeResponse, i64]:
     """Versions 0-1."""
-    n: int
+    n: i64
     end: i64
     groups: list[DescribedGroup]
+    groups_step: i64
     error_message: str | None
     group_id: str
     group_state: str
     assignor_name: str
     members: list[Member]
+    members_step: i64
     member_id: str
     instance_id: str | None
     rack_id: str | None
     client_id: str
     client_host: str
     subscribed_topic_names: list[str]
+    subscribed_topic_names_step: i64
     subscribed_topic_regex: str | None
     assignment: Assignment
     assignment_topic_partitions: list[TopicPartitions]
+    assignment_topic_partitions_step: i64
     assignment_topic_partitions_topic_name: str
     assignment_topic_partitions_partitions: list[int]
     target_assignment: Assignment
     target_assignment_topic_partitions: list[TopicPartitions]
+    target_assignment_topic_partitions_step: i64
     target_assignment_topic_partitions_topic_name: str
     target_assignment_topic_partitions_partitions: list[int]
     throttle_time_ms = read_i32_be(data, pos)
@@ -547,7 +553,7 @@ def read_consumer_group_describe_response_flexible(
         n, pos = read_length(data, pos)
     groups = []
     groups_count = n
-    for _ in range(groups_count):
+    for groups_step in range(groups_count):
         # groups[]
         error_code = read_i16_be(data, pos)
         n = data[pos + 2] - 1
@@ -597,7 +603,7 @@ def read_consumer_group_describe_response_flexible(
             n, pos = read_length(data, pos)
         members = []
         members_count = n
-        for _ in range(members_count):
+        for members_step in range(members_count):
             # groups[].members[]
             n = data[pos] - 1
             pos += 1
@@ -655,7 +661,7 @@ def read_consumer_group_describe_response_flexible(
                 n, pos = read_length(data, pos)
             subscribed_topic_names = []
             subscribed_topic_names_count = n
-            for _ in range(subscribed_topic_names_count):
+            for subscribed_topic_names_step in range(subscribed_topic_names_count):
                 n = data[pos] - 1
                 pos += 1
                 if n < 0:
@@ -685,7 +691,7 @@ def read_consumer_group_describe_response_flexible(
                 n, pos = read_length(data, pos)
             assignment_topic_partitions = []
             assignment_topic_partitions_count = n
-            for _ in range(assignment_topic_partitions_count):
+            for assignment_topic_partitions_step in range(assignment_topic_partitions_count):
                 # groups[].members[].assignment.topic_partitions[]
                 assignment_topic_partitions_topic_id = Uuid(data[pos : pos + 16])
                 n = data[pos + 16] - 1
@@ -732,7 +738,7 @@ def read_consumer_group_describe_response_flexible(
                 n, pos = read_length(data, pos)
             target_assignment_topic_partitions = []
             target_assignment_topic_partitions_count = n
-            for _ in range(target_assignment_topic_partitions_count):
+            for target_assignment_topic_partitions_step in range(target_assignment_topic_partitions_count):
                 # groups[].members[].target_assignment.topic_partitions[]
                 target_assignment_topic_partitions_topic_id = Uuid(data[pos : pos + 16])
                 n = data[pos + 16] - 1

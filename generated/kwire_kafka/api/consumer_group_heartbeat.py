@@ -388,16 +388,18 @@ def read_consumer_group_heartbeat_request_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[ConsumerGroupHeartbeatRequest, i64]:
     """Versions 0-1."""
-    n: int
+    n: i64
     end: i64
     group_id: str
     member_id: str
     instance_id: str | None
     rack_id: str | None
     subscribed_topic_names: list[str] | None
+    subscribed_topic_names_step: i64
     subscribed_topic_regex: str | None
     server_assignor: str | None
     topic_partitions: list[ConsumerGroupHeartbeatRequestTopicPartitions] | None
+    topic_partitions_step: i64
     partitions: list[int]
     n = data[pos] - 1
     pos += 1
@@ -448,7 +450,7 @@ def read_consumer_group_heartbeat_request_flexible(
             n, pos = read_length(data, pos)
         subscribed_topic_names = []
         subscribed_topic_names_count = n
-        for _ in range(subscribed_topic_names_count):
+        for subscribed_topic_names_step in range(subscribed_topic_names_count):
             n = data[pos] - 1
             pos += 1
             if n < 0:
@@ -491,7 +493,7 @@ def read_consumer_group_heartbeat_request_flexible(
             n, pos = read_length(data, pos)
         topic_partitions = []
         topic_partitions_count = n
-        for _ in range(topic_partitions_count):
+        for topic_partitions_step in range(topic_partitions_count):
             # topic_partitions[]
             topic_id = Uuid(data[pos : pos + 16])
             n = data[pos + 16] - 1
@@ -649,12 +651,13 @@ def read_consumer_group_heartbeat_response_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[ConsumerGroupHeartbeatResponse, i64]:
     """Versions 0-1."""
-    n: int
+    n: i64
     end: i64
     error_message: str | None
     member_id: str | None
     assignment: Assignment | None
     topic_partitions: list[ConsumerGroupHeartbeatResponseTopicPartitions]
+    topic_partitions_step: i64
     partitions: list[int]
     throttle_time_ms = read_i32_be(data, pos)
     error_code = read_i16_be(data, pos + 4)
@@ -694,7 +697,7 @@ def read_consumer_group_heartbeat_response_flexible(
             n, pos = read_length(data, pos)
         topic_partitions = []
         topic_partitions_count = n
-        for _ in range(topic_partitions_count):
+        for topic_partitions_step in range(topic_partitions_count):
             # assignment.topic_partitions[]
             topic_id = Uuid(data[pos : pos + 16])
             n = data[pos + 16] - 1

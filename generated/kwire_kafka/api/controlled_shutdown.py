@@ -257,6 +257,7 @@ def read_controlled_shutdown_response_classic(
     n: int
     end: i64
     remaining_partitions: list[RemainingPartition]
+    remaining_partitions_step: i64
     topic_name: str
     error_code = read_i16_be(data, pos)
     n = read_i32_be(data, pos + 2)
@@ -265,7 +266,7 @@ def read_controlled_shutdown_response_classic(
         give_up()
     remaining_partitions = []
     remaining_partitions_count = n
-    for _ in range(remaining_partitions_count):
+    for remaining_partitions_step in range(remaining_partitions_count):
         # remaining_partitions[]
         n = read_i16_be(data, pos)
         pos += 2
@@ -305,9 +306,10 @@ def read_controlled_shutdown_response_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[ControlledShutdownResponse, i64]:
     """Version 3."""
-    n: int
+    n: i64
     end: i64
     remaining_partitions: list[RemainingPartition]
+    remaining_partitions_step: i64
     topic_name: str
     error_code = read_i16_be(data, pos)
     n = data[pos + 2] - 1
@@ -318,7 +320,7 @@ def read_controlled_shutdown_response_flexible(
         n, pos = read_length(data, pos)
     remaining_partitions = []
     remaining_partitions_count = n
-    for _ in range(remaining_partitions_count):
+    for remaining_partitions_step in range(remaining_partitions_count):
         # remaining_partitions[]
         n = data[pos] - 1
         pos += 1

@@ -286,12 +286,14 @@ def read_controller_registration_request_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[ControllerRegistrationRequest, i64]:
     """Version 0."""
-    n: int
+    n: i64
     end: i64
     listeners: list[Listener]
+    listeners_step: i64
     listeners_name: str
     host: str
     features: list[Feature]
+    features_step: i64
     features_name: str
     controller_id = read_i32_be(data, pos)
     incarnation_id = Uuid(data[pos + 4 : pos + 4 + 16])
@@ -304,7 +306,7 @@ def read_controller_registration_request_flexible(
         n, pos = read_length(data, pos)
     listeners = []
     listeners_count = n
-    for _ in range(listeners_count):
+    for listeners_step in range(listeners_count):
         # listeners[]
         n = data[pos] - 1
         pos += 1
@@ -341,7 +343,7 @@ def read_controller_registration_request_flexible(
         n, pos = read_length(data, pos)
     features = []
     features_count = n
-    for _ in range(features_count):
+    for features_step in range(features_count):
         # features[]
         n = data[pos] - 1
         pos += 1
@@ -437,7 +439,7 @@ def read_controller_registration_response_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[ControllerRegistrationResponse, i64]:
     """Version 0."""
-    n: int
+    n: i64
     end: i64
     error_message: str | None
     throttle_time_ms = read_i32_be(data, pos)

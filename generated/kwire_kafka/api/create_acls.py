@@ -276,6 +276,7 @@ def read_create_acls_request_classic(data: bytes, pos: i64, version: i64) -> tup
     n: int
     end: i64
     creations: list[AclCreation]
+    creations_step: i64
     resource_name: str
     principal: str
     host: str
@@ -285,7 +286,7 @@ def read_create_acls_request_classic(data: bytes, pos: i64, version: i64) -> tup
         give_up()
     creations = []
     creations_count = n
-    for _ in range(creations_count):
+    for creations_step in range(creations_count):
         # creations[]
         resource_type = (data[pos] ^ 128) - 128
         n = read_i16_be(data, pos + 1)
@@ -356,9 +357,10 @@ def write_create_acls_request_classic(out: BytesWriter, message: CreateAclsReque
 
 def read_create_acls_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[CreateAclsRequest, i64]:
     """Versions 2-3."""
-    n: int
+    n: i64
     end: i64
     creations: list[AclCreation]
+    creations_step: i64
     resource_name: str
     principal: str
     host: str
@@ -370,7 +372,7 @@ def read_create_acls_request_flexible(data: bytes, pos: i64, version: i64) -> tu
         n, pos = read_length(data, pos)
     creations = []
     creations_count = n
-    for _ in range(creations_count):
+    for creations_step in range(creations_count):
         # creations[]
         resource_type = (data[pos] ^ 128) - 128
         n = data[pos + 1] - 1
@@ -470,6 +472,7 @@ def read_create_acls_response_classic(data: bytes, pos: i64, version: i64) -> tu
     n: int
     end: i64
     results: list[AclCreationResult]
+    results_step: i64
     error_message: str | None
     throttle_time_ms = read_i32_be(data, pos)
     n = read_i32_be(data, pos + 4)
@@ -478,7 +481,7 @@ def read_create_acls_response_classic(data: bytes, pos: i64, version: i64) -> tu
         give_up()
     results = []
     results_count = n
-    for _ in range(results_count):
+    for results_step in range(results_count):
         # results[]
         error_code = read_i16_be(data, pos)
         n = read_i16_be(data, pos + 2)
@@ -518,9 +521,10 @@ def write_create_acls_response_classic(out: BytesWriter, message: CreateAclsResp
 
 def read_create_acls_response_flexible(data: bytes, pos: i64, version: i64) -> tuple[CreateAclsResponse, i64]:
     """Versions 2-3."""
-    n: int
+    n: i64
     end: i64
     results: list[AclCreationResult]
+    results_step: i64
     error_message: str | None
     throttle_time_ms = read_i32_be(data, pos)
     n = data[pos + 4] - 1
@@ -531,7 +535,7 @@ def read_create_acls_response_flexible(data: bytes, pos: i64, version: i64) -> t
         n, pos = read_length(data, pos)
     results = []
     results_count = n
-    for _ in range(results_count):
+    for results_step in range(results_count):
         # results[]
         error_code = read_i16_be(data, pos)
         n = data[pos + 2] - 1

@@ -311,6 +311,7 @@ def read_create_delegation_token_request_classic(
     owner_principal_type: str | None
     owner_principal_name: str | None
     renewers: list[CreatableRenewers]
+    renewers_step: i64
     principal_type: str
     principal_name: str
     owner_principal_type = ""
@@ -321,7 +322,7 @@ def read_create_delegation_token_request_classic(
         give_up()
     renewers = []
     renewers_count = n
-    for _ in range(renewers_count):
+    for renewers_step in range(renewers_count):
         # renewers[]
         n = read_i16_be(data, pos)
         pos += 2
@@ -374,11 +375,12 @@ def read_create_delegation_token_request_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[CreateDelegationTokenRequest, i64]:
     """Versions 2-3."""
-    n: int
+    n: i64
     end: i64
     owner_principal_type: str | None
     owner_principal_name: str | None
     renewers: list[CreatableRenewers]
+    renewers_step: i64
     principal_type: str
     principal_name: str
     if version >= 3:
@@ -413,7 +415,7 @@ def read_create_delegation_token_request_flexible(
         n, pos = read_length(data, pos)
     renewers = []
     renewers_count = n
-    for _ in range(renewers_count):
+    for renewers_step in range(renewers_count):
         # renewers[]
         n = data[pos] - 1
         pos += 1
@@ -611,7 +613,7 @@ def read_create_delegation_token_response_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[CreateDelegationTokenResponse, i64]:
     """Versions 2-3."""
-    n: int
+    n: i64
     end: i64
     principal_type: str
     principal_name: str

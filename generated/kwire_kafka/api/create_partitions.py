@@ -292,8 +292,10 @@ def read_create_partitions_request_classic(
     n: int
     end: i64
     topics: list[CreatePartitionsTopic]
+    topics_step: i64
     name: str
     assignments: list[CreatePartitionsAssignment] | None
+    assignments_step: i64
     broker_ids: list[int]
     n = read_i32_be(data, pos)
     pos += 4
@@ -301,7 +303,7 @@ def read_create_partitions_request_classic(
         give_up()
     topics = []
     topics_count = n
-    for _ in range(topics_count):
+    for topics_step in range(topics_count):
         # topics[]
         n = read_i16_be(data, pos)
         pos += 2
@@ -318,7 +320,7 @@ def read_create_partitions_request_classic(
         else:
             assignments = []
             assignments_count = n
-            for _ in range(assignments_count):
+            for assignments_step in range(assignments_count):
                 # topics[].assignments[]
                 n = read_i32_be(data, pos)
                 pos += 4
@@ -375,11 +377,13 @@ def read_create_partitions_request_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[CreatePartitionsRequest, i64]:
     """Versions 2-3."""
-    n: int
+    n: i64
     end: i64
     topics: list[CreatePartitionsTopic]
+    topics_step: i64
     name: str
     assignments: list[CreatePartitionsAssignment] | None
+    assignments_step: i64
     broker_ids: list[int]
     n = data[pos] - 1
     pos += 1
@@ -389,7 +393,7 @@ def read_create_partitions_request_flexible(
         n, pos = read_length(data, pos)
     topics = []
     topics_count = n
-    for _ in range(topics_count):
+    for topics_step in range(topics_count):
         # topics[]
         n = data[pos] - 1
         pos += 1
@@ -410,7 +414,7 @@ def read_create_partitions_request_flexible(
                 n, pos = read_length(data, pos)
             assignments = []
             assignments_count = n
-            for _ in range(assignments_count):
+            for assignments_step in range(assignments_count):
                 # topics[].assignments[]
                 n = data[pos] - 1
                 pos += 1
@@ -508,6 +512,7 @@ def read_create_partitions_response_classic(
     n: int
     end: i64
     results: list[CreatePartitionsTopicResult]
+    results_step: i64
     name: str
     error_message: str | None
     throttle_time_ms = read_i32_be(data, pos)
@@ -517,7 +522,7 @@ def read_create_partitions_response_classic(
         give_up()
     results = []
     results_count = n
-    for _ in range(results_count):
+    for results_step in range(results_count):
         # results[]
         n = read_i16_be(data, pos)
         pos += 2
@@ -571,9 +576,10 @@ def read_create_partitions_response_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[CreatePartitionsResponse, i64]:
     """Versions 2-3."""
-    n: int
+    n: i64
     end: i64
     results: list[CreatePartitionsTopicResult]
+    results_step: i64
     name: str
     error_message: str | None
     throttle_time_ms = read_i32_be(data, pos)
@@ -585,7 +591,7 @@ def read_create_partitions_response_flexible(
         n, pos = read_length(data, pos)
     results = []
     results_count = n
-    for _ in range(results_count):
+    for results_step in range(results_count):
         # results[]
         n = data[pos] - 1
         pos += 1

@@ -512,10 +512,13 @@ def read_create_topics_request_classic(data: bytes, pos: i64, version: i64) -> t
     n: int
     end: i64
     topics: list[CreatableTopic]
+    topics_step: i64
     topics_name: str
     assignments: list[CreatableReplicaAssignment]
+    assignments_step: i64
     broker_ids: list[int]
     configs: list[CreatableTopicConfig]
+    configs_step: i64
     configs_name: str
     value: str | None
     n = read_i32_be(data, pos)
@@ -524,7 +527,7 @@ def read_create_topics_request_classic(data: bytes, pos: i64, version: i64) -> t
         give_up()
     topics = []
     topics_count = n
-    for _ in range(topics_count):
+    for topics_step in range(topics_count):
         # topics[]
         n = read_i16_be(data, pos)
         pos += 2
@@ -541,7 +544,7 @@ def read_create_topics_request_classic(data: bytes, pos: i64, version: i64) -> t
             give_up()
         assignments = []
         assignments_count = n
-        for _ in range(assignments_count):
+        for assignments_step in range(assignments_count):
             # topics[].assignments[]
             partition_index = read_i32_be(data, pos)
             n = read_i32_be(data, pos + 4)
@@ -561,7 +564,7 @@ def read_create_topics_request_classic(data: bytes, pos: i64, version: i64) -> t
             give_up()
         configs = []
         configs_count = n
-        for _ in range(configs_count):
+        for configs_step in range(configs_count):
             # topics[].configs[]
             n = read_i16_be(data, pos)
             pos += 2
@@ -645,13 +648,16 @@ def write_create_topics_request_classic(out: BytesWriter, message: CreateTopicsR
 
 def read_create_topics_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[CreateTopicsRequest, i64]:
     """Versions 5-7."""
-    n: int
+    n: i64
     end: i64
     topics: list[CreatableTopic]
+    topics_step: i64
     topics_name: str
     assignments: list[CreatableReplicaAssignment]
+    assignments_step: i64
     broker_ids: list[int]
     configs: list[CreatableTopicConfig]
+    configs_step: i64
     configs_name: str
     value: str | None
     n = data[pos] - 1
@@ -662,7 +668,7 @@ def read_create_topics_request_flexible(data: bytes, pos: i64, version: i64) -> 
         n, pos = read_length(data, pos)
     topics = []
     topics_count = n
-    for _ in range(topics_count):
+    for topics_step in range(topics_count):
         # topics[]
         n = data[pos] - 1
         pos += 1
@@ -683,7 +689,7 @@ def read_create_topics_request_flexible(data: bytes, pos: i64, version: i64) -> 
             n, pos = read_length(data, pos)
         assignments = []
         assignments_count = n
-        for _ in range(assignments_count):
+        for assignments_step in range(assignments_count):
             # topics[].assignments[]
             partition_index = read_i32_be(data, pos)
             n = data[pos + 4] - 1
@@ -711,7 +717,7 @@ def read_create_topics_request_flexible(data: bytes, pos: i64, version: i64) -> 
             n, pos = read_length(data, pos)
         configs = []
         configs_count = n
-        for _ in range(configs_count):
+        for configs_step in range(configs_count):
             # topics[].configs[]
             n = data[pos] - 1
             pos += 1
@@ -842,6 +848,7 @@ def read_create_topics_response_classic(data: bytes, pos: i64, version: i64) -> 
     n: int
     end: i64
     topics: list[CreatableTopicResult]
+    topics_step: i64
     name: str
     error_message: str | None
     configs: list[CreatableTopicConfigs] | None
@@ -856,7 +863,7 @@ def read_create_topics_response_classic(data: bytes, pos: i64, version: i64) -> 
         give_up()
     topics = []
     topics_count = n
-    for _ in range(topics_count):
+    for topics_step in range(topics_count):
         # topics[]
         n = read_i16_be(data, pos)
         pos += 2
@@ -918,12 +925,14 @@ def write_create_topics_response_classic(out: BytesWriter, message: CreateTopics
 
 def read_create_topics_response_flexible(data: bytes, pos: i64, version: i64) -> tuple[CreateTopicsResponse, i64]:
     """Versions 5-7."""
-    n: int
+    n: i64
     end: i64
     topics: list[CreatableTopicResult]
+    topics_step: i64
     topics_name: str
     error_message: str | None
     configs: list[CreatableTopicConfigs] | None
+    configs_step: i64
     configs_name: str
     value: str | None
     throttle_time_ms = read_i32_be(data, pos)
@@ -935,7 +944,7 @@ def read_create_topics_response_flexible(data: bytes, pos: i64, version: i64) ->
         n, pos = read_length(data, pos)
     topics = []
     topics_count = n
-    for _ in range(topics_count):
+    for topics_step in range(topics_count):
         # topics[]
         n = data[pos] - 1
         pos += 1
@@ -973,7 +982,7 @@ def read_create_topics_response_flexible(data: bytes, pos: i64, version: i64) ->
                 n, pos = read_length(data, pos)
             configs = []
             configs_count = n
-            for _ in range(configs_count):
+            for configs_step in range(configs_count):
                 # topics[].configs[]
                 n = data[pos] - 1
                 pos += 1

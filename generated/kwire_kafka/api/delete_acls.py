@@ -386,6 +386,7 @@ def read_delete_acls_request_classic(data: bytes, pos: i64, version: i64) -> tup
     n: int
     end: i64
     filters: list[DeleteAclsFilter]
+    filters_step: i64
     resource_name_filter: str | None
     principal_filter: str | None
     host_filter: str | None
@@ -395,7 +396,7 @@ def read_delete_acls_request_classic(data: bytes, pos: i64, version: i64) -> tup
         give_up()
     filters = []
     filters_count = n
-    for _ in range(filters_count):
+    for filters_step in range(filters_count):
         # filters[]
         resource_type_filter = (data[pos] ^ 128) - 128
         n = read_i16_be(data, pos + 1)
@@ -487,9 +488,10 @@ def write_delete_acls_request_classic(out: BytesWriter, message: DeleteAclsReque
 
 def read_delete_acls_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[DeleteAclsRequest, i64]:
     """Versions 2-3."""
-    n: int
+    n: i64
     end: i64
     filters: list[DeleteAclsFilter]
+    filters_step: i64
     resource_name_filter: str | None
     principal_filter: str | None
     host_filter: str | None
@@ -501,7 +503,7 @@ def read_delete_acls_request_flexible(data: bytes, pos: i64, version: i64) -> tu
         n, pos = read_length(data, pos)
     filters = []
     filters_count = n
-    for _ in range(filters_count):
+    for filters_step in range(filters_count):
         # filters[]
         resource_type_filter = (data[pos] ^ 128) - 128
         n = data[pos + 1] - 1
@@ -622,8 +624,10 @@ def read_delete_acls_response_classic(data: bytes, pos: i64, version: i64) -> tu
     n: int
     end: i64
     filter_results: list[DeleteAclsFilterResult]
+    filter_results_step: i64
     filter_results_error_message: str | None
     matching_acls: list[DeleteAclsMatchingAcl]
+    matching_acls_step: i64
     matching_acls_error_message: str | None
     resource_name: str
     principal: str
@@ -635,7 +639,7 @@ def read_delete_acls_response_classic(data: bytes, pos: i64, version: i64) -> tu
         give_up()
     filter_results = []
     filter_results_count = n
-    for _ in range(filter_results_count):
+    for filter_results_step in range(filter_results_count):
         # filter_results[]
         filter_results_error_code = read_i16_be(data, pos)
         n = read_i16_be(data, pos + 2)
@@ -652,7 +656,7 @@ def read_delete_acls_response_classic(data: bytes, pos: i64, version: i64) -> tu
             give_up()
         matching_acls = []
         matching_acls_count = n
-        for _ in range(matching_acls_count):
+        for matching_acls_step in range(matching_acls_count):
             # filter_results[].matching_acls[]
             matching_acls_error_code = read_i16_be(data, pos)
             n = read_i16_be(data, pos + 2)
@@ -767,11 +771,13 @@ def write_delete_acls_response_classic(out: BytesWriter, message: DeleteAclsResp
 
 def read_delete_acls_response_flexible(data: bytes, pos: i64, version: i64) -> tuple[DeleteAclsResponse, i64]:
     """Versions 2-3."""
-    n: int
+    n: i64
     end: i64
     filter_results: list[DeleteAclsFilterResult]
+    filter_results_step: i64
     filter_results_error_message: str | None
     matching_acls: list[DeleteAclsMatchingAcl]
+    matching_acls_step: i64
     matching_acls_error_message: str | None
     resource_name: str
     principal: str
@@ -785,7 +791,7 @@ def read_delete_acls_response_flexible(data: bytes, pos: i64, version: i64) -> t
         n, pos = read_length(data, pos)
     filter_results = []
     filter_results_count = n
-    for _ in range(filter_results_count):
+    for filter_results_step in range(filter_results_count):
         # filter_results[]
         filter_results_error_code = read_i16_be(data, pos)
         n = data[pos + 2] - 1
@@ -806,7 +812,7 @@ def read_delete_acls_response_flexible(data: bytes, pos: i64, version: i64) -> t
             n, pos = read_length(data, pos)
         matching_acls = []
         matching_acls_count = n
-        for _ in range(matching_acls_count):
+        for matching_acls_step in range(matching_acls_count):
             # filter_results[].matching_acls[]
             matching_acls_error_code = read_i16_be(data, pos)
             n = data[pos + 2] - 1

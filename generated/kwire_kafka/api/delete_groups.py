@@ -193,13 +193,14 @@ def read_delete_groups_request_classic(data: bytes, pos: i64, version: i64) -> t
     n: int
     end: i64
     groups_names: list[str]
+    groups_names_step: i64
     n = read_i32_be(data, pos)
     pos += 4
     if n < 0:
         give_up()
     groups_names = []
     groups_names_count = n
-    for _ in range(groups_names_count):
+    for groups_names_step in range(groups_names_count):
         n = read_i16_be(data, pos)
         pos += 2
         if n < 0:
@@ -226,9 +227,10 @@ def write_delete_groups_request_classic(out: BytesWriter, message: DeleteGroupsR
 
 def read_delete_groups_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[DeleteGroupsRequest, i64]:
     """Versions 2-3."""
-    n: int
+    n: i64
     end: i64
     groups_names: list[str]
+    groups_names_step: i64
     n = data[pos] - 1
     pos += 1
     if n < 0:
@@ -237,7 +239,7 @@ def read_delete_groups_request_flexible(data: bytes, pos: i64, version: i64) -> 
         n, pos = read_length(data, pos)
     groups_names = []
     groups_names_count = n
-    for _ in range(groups_names_count):
+    for groups_names_step in range(groups_names_count):
         n = data[pos] - 1
         pos += 1
         if n < 0:
@@ -283,6 +285,7 @@ def read_delete_groups_response_classic(data: bytes, pos: i64, version: i64) -> 
     n: int
     end: i64
     results: list[DeletableGroupResult]
+    results_step: i64
     group_id: str
     error_message: str | None
     throttle_time_ms = read_i32_be(data, pos)
@@ -292,7 +295,7 @@ def read_delete_groups_response_classic(data: bytes, pos: i64, version: i64) -> 
         give_up()
     results = []
     results_count = n
-    for _ in range(results_count):
+    for results_step in range(results_count):
         # results[]
         n = read_i16_be(data, pos)
         pos += 2
@@ -329,9 +332,10 @@ def write_delete_groups_response_classic(out: BytesWriter, message: DeleteGroups
 
 def read_delete_groups_response_flexible(data: bytes, pos: i64, version: i64) -> tuple[DeleteGroupsResponse, i64]:
     """Versions 2-3."""
-    n: int
+    n: i64
     end: i64
     results: list[DeletableGroupResult]
+    results_step: i64
     group_id: str
     error_message: str | None
     throttle_time_ms = read_i32_be(data, pos)
@@ -343,7 +347,7 @@ def read_delete_groups_response_flexible(data: bytes, pos: i64, version: i64) ->
         n, pos = read_length(data, pos)
     results = []
     results_count = n
-    for _ in range(results_count):
+    for results_step in range(results_count):
         # results[]
         n = data[pos] - 1
         pos += 1

@@ -317,15 +317,17 @@ def read_delete_records_request_classic(data: bytes, pos: i64, version: i64) -> 
     n: int
     end: i64
     topics: list[DeleteRecordsTopic]
+    topics_step: i64
     name: str
     partitions: list[DeleteRecordsPartition]
+    partitions_step: i64
     n = read_i32_be(data, pos)
     pos += 4
     if n < 0:
         give_up()
     topics = []
     topics_count = n
-    for _ in range(topics_count):
+    for topics_step in range(topics_count):
         # topics[]
         n = read_i16_be(data, pos)
         pos += 2
@@ -340,7 +342,7 @@ def read_delete_records_request_classic(data: bytes, pos: i64, version: i64) -> 
             give_up()
         partitions = []
         partitions_count = n
-        for _ in range(partitions_count):
+        for partitions_step in range(partitions_count):
             # topics[].partitions[]
             partition_index = read_i32_be(data, pos)
             offset = read_i64_be(data, pos + 4)
@@ -381,11 +383,13 @@ def write_delete_records_request_classic(out: BytesWriter, message: DeleteRecord
 
 def read_delete_records_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[DeleteRecordsRequest, i64]:
     """Version 2."""
-    n: int
+    n: i64
     end: i64
     topics: list[DeleteRecordsTopic]
+    topics_step: i64
     name: str
     partitions: list[DeleteRecordsPartition]
+    partitions_step: i64
     n = data[pos] - 1
     pos += 1
     if n < 0:
@@ -394,7 +398,7 @@ def read_delete_records_request_flexible(data: bytes, pos: i64, version: i64) ->
         n, pos = read_length(data, pos)
     topics = []
     topics_count = n
-    for _ in range(topics_count):
+    for topics_step in range(topics_count):
         # topics[]
         n = data[pos] - 1
         pos += 1
@@ -413,7 +417,7 @@ def read_delete_records_request_flexible(data: bytes, pos: i64, version: i64) ->
             n, pos = read_length(data, pos)
         partitions = []
         partitions_count = n
-        for _ in range(partitions_count):
+        for partitions_step in range(partitions_count):
             # topics[].partitions[]
             partition_index = read_i32_be(data, pos)
             offset = read_i64_be(data, pos + 4)
@@ -487,8 +491,10 @@ def read_delete_records_response_classic(data: bytes, pos: i64, version: i64) ->
     n: int
     end: i64
     topics: list[DeleteRecordsTopicResult]
+    topics_step: i64
     name: str
     partitions: list[DeleteRecordsPartitionResult]
+    partitions_step: i64
     throttle_time_ms = read_i32_be(data, pos)
     n = read_i32_be(data, pos + 4)
     pos += 8
@@ -496,7 +502,7 @@ def read_delete_records_response_classic(data: bytes, pos: i64, version: i64) ->
         give_up()
     topics = []
     topics_count = n
-    for _ in range(topics_count):
+    for topics_step in range(topics_count):
         # topics[]
         n = read_i16_be(data, pos)
         pos += 2
@@ -511,7 +517,7 @@ def read_delete_records_response_classic(data: bytes, pos: i64, version: i64) ->
             give_up()
         partitions = []
         partitions_count = n
-        for _ in range(partitions_count):
+        for partitions_step in range(partitions_count):
             # topics[].partitions[]
             partition_index = read_i32_be(data, pos)
             low_watermark = read_i64_be(data, pos + 4)
@@ -552,11 +558,13 @@ def write_delete_records_response_classic(out: BytesWriter, message: DeleteRecor
 
 def read_delete_records_response_flexible(data: bytes, pos: i64, version: i64) -> tuple[DeleteRecordsResponse, i64]:
     """Version 2."""
-    n: int
+    n: i64
     end: i64
     topics: list[DeleteRecordsTopicResult]
+    topics_step: i64
     name: str
     partitions: list[DeleteRecordsPartitionResult]
+    partitions_step: i64
     throttle_time_ms = read_i32_be(data, pos)
     n = data[pos + 4] - 1
     pos += 5
@@ -566,7 +574,7 @@ def read_delete_records_response_flexible(data: bytes, pos: i64, version: i64) -
         n, pos = read_length(data, pos)
     topics = []
     topics_count = n
-    for _ in range(topics_count):
+    for topics_step in range(topics_count):
         # topics[]
         n = data[pos] - 1
         pos += 1
@@ -585,7 +593,7 @@ def read_delete_records_response_flexible(data: bytes, pos: i64, version: i64) -
             n, pos = read_length(data, pos)
         partitions = []
         partitions_count = n
-        for _ in range(partitions_count):
+        for partitions_step in range(partitions_count):
             # topics[].partitions[]
             partition_index = read_i32_be(data, pos)
             low_watermark = read_i64_be(data, pos + 4)

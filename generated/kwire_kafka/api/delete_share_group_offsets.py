@@ -254,10 +254,11 @@ def read_delete_share_group_offsets_request_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[DeleteShareGroupOffsetsRequest, i64]:
     """Version 0."""
-    n: int
+    n: i64
     end: i64
     group_id: str
     topics: list[DeleteShareGroupOffsetsRequestTopic]
+    topics_step: i64
     topic_name: str
     n = data[pos] - 1
     pos += 1
@@ -276,7 +277,7 @@ def read_delete_share_group_offsets_request_flexible(
         n, pos = read_length(data, pos)
     topics = []
     topics_count = n
-    for _ in range(topics_count):
+    for topics_step in range(topics_count):
         # topics[]
         n = data[pos] - 1
         pos += 1
@@ -341,10 +342,11 @@ def read_delete_share_group_offsets_response_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[DeleteShareGroupOffsetsResponse, i64]:
     """Version 0."""
-    n: int
+    n: i64
     end: i64
     error_message: str | None
     responses: list[DeleteShareGroupOffsetsResponseTopic]
+    responses_step: i64
     topic_name: str
     responses_error_message: str | None
     throttle_time_ms = read_i32_be(data, pos)
@@ -367,7 +369,7 @@ def read_delete_share_group_offsets_response_flexible(
         n, pos = read_length(data, pos)
     responses = []
     responses_count = n
-    for _ in range(responses_count):
+    for responses_step in range(responses_count):
         # responses[]
         n = data[pos] - 1
         pos += 1

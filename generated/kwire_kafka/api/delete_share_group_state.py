@@ -286,11 +286,13 @@ def read_delete_share_group_state_request_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[DeleteShareGroupStateRequest, i64]:
     """Version 0."""
-    n: int
+    n: i64
     end: i64
     group_id: str
     topics: list[DeleteStateData]
+    topics_step: i64
     partitions: list[PartitionData]
+    partitions_step: i64
     n = data[pos] - 1
     pos += 1
     if n < 0:
@@ -308,7 +310,7 @@ def read_delete_share_group_state_request_flexible(
         n, pos = read_length(data, pos)
     topics = []
     topics_count = n
-    for _ in range(topics_count):
+    for topics_step in range(topics_count):
         # topics[]
         topic_id = Uuid(data[pos : pos + 16])
         n = data[pos + 16] - 1
@@ -319,7 +321,7 @@ def read_delete_share_group_state_request_flexible(
             n, pos = read_length(data, pos)
         partitions = []
         partitions_count = n
-        for _ in range(partitions_count):
+        for partitions_step in range(partitions_count):
             # topics[].partitions[]
             partition = read_i32_be(data, pos)
             partitions_item = new_PartitionData(partition)
@@ -390,10 +392,12 @@ def read_delete_share_group_state_response_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[DeleteShareGroupStateResponse, i64]:
     """Version 0."""
-    n: int
+    n: i64
     end: i64
     results: list[DeleteStateResult]
+    results_step: i64
     partitions: list[PartitionResult]
+    partitions_step: i64
     error_message: str | None
     n = data[pos] - 1
     pos += 1
@@ -403,7 +407,7 @@ def read_delete_share_group_state_response_flexible(
         n, pos = read_length(data, pos)
     results = []
     results_count = n
-    for _ in range(results_count):
+    for results_step in range(results_count):
         # results[]
         topic_id = Uuid(data[pos : pos + 16])
         n = data[pos + 16] - 1
@@ -414,7 +418,7 @@ def read_delete_share_group_state_response_flexible(
             n, pos = read_length(data, pos)
         partitions = []
         partitions_count = n
-        for _ in range(partitions_count):
+        for partitions_step in range(partitions_count):
             # results[].partitions[]
             partition = read_i32_be(data, pos)
             error_code = read_i16_be(data, pos + 4)

@@ -263,6 +263,7 @@ def read_delete_topics_request_classic(data: bytes, pos: i64, version: i64) -> t
     end: i64
     topics: list[DeleteTopicState]
     topic_names: list[str]
+    topic_names_step: i64
     topics = []
     n = read_i32_be(data, pos)
     pos += 4
@@ -270,7 +271,7 @@ def read_delete_topics_request_classic(data: bytes, pos: i64, version: i64) -> t
         give_up()
     topic_names = []
     topic_names_count = n
-    for _ in range(topic_names_count):
+    for topic_names_step in range(topic_names_count):
         n = read_i16_be(data, pos)
         pos += 2
         if n < 0:
@@ -302,11 +303,13 @@ def write_delete_topics_request_classic(out: BytesWriter, message: DeleteTopicsR
 
 def read_delete_topics_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[DeleteTopicsRequest, i64]:
     """Versions 4-6."""
-    n: int
+    n: i64
     end: i64
     topics: list[DeleteTopicState]
+    topics_step: i64
     name: str | None
     topic_names: list[str]
+    topic_names_step: i64
     if version >= 6:
         n = data[pos] - 1
         pos += 1
@@ -316,7 +319,7 @@ def read_delete_topics_request_flexible(data: bytes, pos: i64, version: i64) -> 
             n, pos = read_length(data, pos)
         topics = []
         topics_count = n
-        for _ in range(topics_count):
+        for topics_step in range(topics_count):
             # topics[]
             n = data[pos] - 1
             pos += 1
@@ -347,7 +350,7 @@ def read_delete_topics_request_flexible(data: bytes, pos: i64, version: i64) -> 
             n, pos = read_length(data, pos)
         topic_names = []
         topic_names_count = n
-        for _ in range(topic_names_count):
+        for topic_names_step in range(topic_names_count):
             n = data[pos] - 1
             pos += 1
             if n < 0:
@@ -424,6 +427,7 @@ def read_delete_topics_response_classic(data: bytes, pos: i64, version: i64) -> 
     n: int
     end: i64
     responses: list[DeletableTopicResult]
+    responses_step: i64
     name: str | None
     error_message: str | None
     if version >= 1:
@@ -437,7 +441,7 @@ def read_delete_topics_response_classic(data: bytes, pos: i64, version: i64) -> 
         give_up()
     responses = []
     responses_count = n
-    for _ in range(responses_count):
+    for responses_step in range(responses_count):
         # responses[]
         n = read_i16_be(data, pos)
         pos += 2
@@ -480,9 +484,10 @@ def write_delete_topics_response_classic(out: BytesWriter, message: DeleteTopics
 
 def read_delete_topics_response_flexible(data: bytes, pos: i64, version: i64) -> tuple[DeleteTopicsResponse, i64]:
     """Versions 4-6."""
-    n: int
+    n: i64
     end: i64
     responses: list[DeletableTopicResult]
+    responses_step: i64
     name: str | None
     error_message: str | None
     throttle_time_ms = read_i32_be(data, pos)
@@ -494,7 +499,7 @@ def read_delete_topics_response_flexible(data: bytes, pos: i64, version: i64) ->
         n, pos = read_length(data, pos)
     responses = []
     responses_count = n
-    for _ in range(responses_count):
+    for responses_step in range(responses_count):
         # responses[]
         n = data[pos] - 1
         pos += 1

@@ -425,7 +425,7 @@ def write_describe_acls_request_classic(out: BytesWriter, message: DescribeAclsR
 
 def read_describe_acls_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[DescribeAclsRequest, i64]:
     """Versions 2-3."""
-    n: int
+    n: i64
     end: i64
     resource_name_filter: str | None
     principal_filter: str | None
@@ -532,8 +532,10 @@ def read_describe_acls_response_classic(data: bytes, pos: i64, version: i64) -> 
     end: i64
     error_message: str | None
     resources: list[DescribeAclsResource]
+    resources_step: i64
     resource_name: str
     acls: list[AclDescription]
+    acls_step: i64
     principal: str
     host: str
     throttle_time_ms = read_i32_be(data, pos)
@@ -552,7 +554,7 @@ def read_describe_acls_response_classic(data: bytes, pos: i64, version: i64) -> 
         give_up()
     resources = []
     resources_count = n
-    for _ in range(resources_count):
+    for resources_step in range(resources_count):
         # resources[]
         resource_type = (data[pos] ^ 128) - 128
         n = read_i16_be(data, pos + 1)
@@ -573,7 +575,7 @@ def read_describe_acls_response_classic(data: bytes, pos: i64, version: i64) -> 
             give_up()
         acls = []
         acls_count = n
-        for _ in range(acls_count):
+        for acls_step in range(acls_count):
             # resources[].acls[]
             n = read_i16_be(data, pos)
             pos += 2
@@ -646,12 +648,14 @@ def write_describe_acls_response_classic(out: BytesWriter, message: DescribeAcls
 
 def read_describe_acls_response_flexible(data: bytes, pos: i64, version: i64) -> tuple[DescribeAclsResponse, i64]:
     """Versions 2-3."""
-    n: int
+    n: i64
     end: i64
     error_message: str | None
     resources: list[DescribeAclsResource]
+    resources_step: i64
     resource_name: str
     acls: list[AclDescription]
+    acls_step: i64
     principal: str
     host: str
     throttle_time_ms = read_i32_be(data, pos)
@@ -674,7 +678,7 @@ def read_describe_acls_response_flexible(data: bytes, pos: i64, version: i64) ->
         n, pos = read_length(data, pos)
     resources = []
     resources_count = n
-    for _ in range(resources_count):
+    for resources_step in range(resources_count):
         # resources[]
         resource_type = (data[pos] ^ 128) - 128
         n = data[pos + 1] - 1
@@ -695,7 +699,7 @@ def read_describe_acls_response_flexible(data: bytes, pos: i64, version: i64) ->
             n, pos = read_length(data, pos)
         acls = []
         acls_count = n
-        for _ in range(acls_count):
+        for acls_step in range(acls_count):
             # resources[].acls[]
             n = data[pos] - 1
             pos += 1

@@ -332,6 +332,7 @@ def read_describe_client_quotas_request_classic(
     n: int
     end: i64
     components: list[ComponentData]
+    components_step: i64
     entity_type: str
     match: str | None
     n = read_i32_be(data, pos)
@@ -340,7 +341,7 @@ def read_describe_client_quotas_request_classic(
         give_up()
     components = []
     components_count = n
-    for _ in range(components_count):
+    for components_step in range(components_count):
         # components[]
         n = read_i16_be(data, pos)
         pos += 2
@@ -396,9 +397,10 @@ def read_describe_client_quotas_request_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[DescribeClientQuotasRequest, i64]:
     """Version 1."""
-    n: int
+    n: i64
     end: i64
     components: list[ComponentData]
+    components_step: i64
     entity_type: str
     match: str | None
     n = data[pos] - 1
@@ -409,7 +411,7 @@ def read_describe_client_quotas_request_flexible(
         n, pos = read_length(data, pos)
     components = []
     components_count = n
-    for _ in range(components_count):
+    for components_step in range(components_count):
         # components[]
         n = data[pos] - 1
         pos += 1
@@ -497,10 +499,13 @@ def read_describe_client_quotas_response_classic(
     end: i64
     error_message: str | None
     entries: list[EntryData] | None
+    entries_step: i64
     entity: list[EntityData]
+    entity_step: i64
     entity_type: str
     entity_name: str | None
     values: list[ValueData]
+    values_step: i64
     key: str
     throttle_time_ms = read_i32_be(data, pos)
     error_code = read_i16_be(data, pos + 4)
@@ -519,7 +524,7 @@ def read_describe_client_quotas_response_classic(
     else:
         entries = []
         entries_count = n
-        for _ in range(entries_count):
+        for entries_step in range(entries_count):
             # entries[]
             n = read_i32_be(data, pos)
             pos += 4
@@ -527,7 +532,7 @@ def read_describe_client_quotas_response_classic(
                 give_up()
             entity = []
             entity_count = n
-            for _ in range(entity_count):
+            for entity_step in range(entity_count):
                 # entries[].entity[]
                 n = read_i16_be(data, pos)
                 pos += 2
@@ -552,7 +557,7 @@ def read_describe_client_quotas_response_classic(
                 give_up()
             values = []
             values_count = n
-            for _ in range(values_count):
+            for values_step in range(values_count):
                 # entries[].values[]
                 n = read_i16_be(data, pos)
                 pos += 2
@@ -627,14 +632,17 @@ def read_describe_client_quotas_response_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[DescribeClientQuotasResponse, i64]:
     """Version 1."""
-    n: int
+    n: i64
     end: i64
     error_message: str | None
     entries: list[EntryData] | None
+    entries_step: i64
     entity: list[EntityData]
+    entity_step: i64
     entity_type: str
     entity_name: str | None
     values: list[ValueData]
+    values_step: i64
     key: str
     throttle_time_ms = read_i32_be(data, pos)
     error_code = read_i16_be(data, pos + 4)
@@ -657,7 +665,7 @@ def read_describe_client_quotas_response_flexible(
             n, pos = read_length(data, pos)
         entries = []
         entries_count = n
-        for _ in range(entries_count):
+        for entries_step in range(entries_count):
             # entries[]
             n = data[pos] - 1
             pos += 1
@@ -667,7 +675,7 @@ def read_describe_client_quotas_response_flexible(
                 n, pos = read_length(data, pos)
             entity = []
             entity_count = n
-            for _ in range(entity_count):
+            for entity_step in range(entity_count):
                 # entries[].entity[]
                 n = data[pos] - 1
                 pos += 1
@@ -702,7 +710,7 @@ def read_describe_client_quotas_response_flexible(
                 n, pos = read_length(data, pos)
             values = []
             values_count = n
-            for _ in range(values_count):
+            for values_step in range(values_count):
                 # entries[].values[]
                 n = data[pos] - 1
                 pos += 1

@@ -321,11 +321,12 @@ def read_describe_cluster_response_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[DescribeClusterResponse, i64]:
     """Versions 0-2."""
-    n: int
+    n: i64
     end: i64
     error_message: str | None
     cluster_id: str
     brokers: list[DescribeClusterBroker]
+    brokers_step: i64
     host: str
     rack: str | None
     throttle_time_ms = read_i32_be(data, pos)
@@ -363,7 +364,7 @@ def read_describe_cluster_response_flexible(
         n, pos = read_length(data, pos)
     brokers = []
     brokers_count = n
-    for _ in range(brokers_count):
+    for brokers_step in range(brokers_count):
         # brokers[]
         broker_id = read_i32_be(data, pos)
         n = data[pos + 4] - 1

@@ -437,15 +437,17 @@ def read_describe_configs_request_classic(data: bytes, pos: i64, version: i64) -
     n: int
     end: i64
     resources: list[DescribeConfigsResource]
+    resources_step: i64
     resource_name: str
     configuration_keys: list[str] | None
+    configuration_keys_step: i64
     n = read_i32_be(data, pos)
     pos += 4
     if n < 0:
         give_up()
     resources = []
     resources_count = n
-    for _ in range(resources_count):
+    for resources_step in range(resources_count):
         # resources[]
         resource_type = (data[pos] ^ 128) - 128
         n = read_i16_be(data, pos + 1)
@@ -462,7 +464,7 @@ def read_describe_configs_request_classic(data: bytes, pos: i64, version: i64) -
         else:
             configuration_keys = []
             configuration_keys_count = n
-            for _ in range(configuration_keys_count):
+            for configuration_keys_step in range(configuration_keys_count):
                 n = read_i16_be(data, pos)
                 pos += 2
                 if n < 0:
@@ -524,11 +526,13 @@ def write_describe_configs_request_classic(out: BytesWriter, message: DescribeCo
 
 def read_describe_configs_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[DescribeConfigsRequest, i64]:
     """Version 4."""
-    n: int
+    n: i64
     end: i64
     resources: list[DescribeConfigsResource]
+    resources_step: i64
     resource_name: str
     configuration_keys: list[str] | None
+    configuration_keys_step: i64
     n = data[pos] - 1
     pos += 1
     if n < 0:
@@ -537,7 +541,7 @@ def read_describe_configs_request_flexible(data: bytes, pos: i64, version: i64) 
         n, pos = read_length(data, pos)
     resources = []
     resources_count = n
-    for _ in range(resources_count):
+    for resources_step in range(resources_count):
         # resources[]
         resource_type = (data[pos] ^ 128) - 128
         n = data[pos + 1] - 1
@@ -558,7 +562,7 @@ def read_describe_configs_request_flexible(data: bytes, pos: i64, version: i64) 
                 n, pos = read_length(data, pos)
             configuration_keys = []
             configuration_keys_count = n
-            for _ in range(configuration_keys_count):
+            for configuration_keys_step in range(configuration_keys_count):
                 n = data[pos] - 1
                 pos += 1
                 if n < 0:
@@ -640,12 +644,15 @@ def read_describe_configs_response_classic(
     n: int
     end: i64
     results: list[DescribeConfigsResult]
+    results_step: i64
     error_message: str | None
     resource_name: str
     configs: list[DescribeConfigsResourceResult]
+    configs_step: i64
     configs_name: str
     configs_value: str | None
     synonyms: list[DescribeConfigsSynonym]
+    synonyms_step: i64
     synonyms_name: str
     synonyms_value: str | None
     documentation: str | None
@@ -656,7 +663,7 @@ def read_describe_configs_response_classic(
         give_up()
     results = []
     results_count = n
-    for _ in range(results_count):
+    for results_step in range(results_count):
         # results[]
         error_code = read_i16_be(data, pos)
         n = read_i16_be(data, pos + 2)
@@ -681,7 +688,7 @@ def read_describe_configs_response_classic(
             give_up()
         configs = []
         configs_count = n
-        for _ in range(configs_count):
+        for configs_step in range(configs_count):
             # results[].configs[]
             n = read_i16_be(data, pos)
             pos += 2
@@ -717,7 +724,7 @@ def read_describe_configs_response_classic(
                     give_up()
                 synonyms = []
                 synonyms_count = n
-                for _ in range(synonyms_count):
+                for synonyms_step in range(synonyms_count):
                     # results[].configs[].synonyms[]
                     n = read_i16_be(data, pos)
                     pos += 2
@@ -851,15 +858,18 @@ def read_describe_configs_response_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[DescribeConfigsResponse, i64]:
     """Version 4."""
-    n: int
+    n: i64
     end: i64
     results: list[DescribeConfigsResult]
+    results_step: i64
     error_message: str | None
     resource_name: str
     configs: list[DescribeConfigsResourceResult]
+    configs_step: i64
     configs_name: str
     configs_value: str | None
     synonyms: list[DescribeConfigsSynonym]
+    synonyms_step: i64
     synonyms_name: str
     synonyms_value: str | None
     documentation: str | None
@@ -872,7 +882,7 @@ def read_describe_configs_response_flexible(
         n, pos = read_length(data, pos)
     results = []
     results_count = n
-    for _ in range(results_count):
+    for results_step in range(results_count):
         # results[]
         error_code = read_i16_be(data, pos)
         n = data[pos + 2] - 1
@@ -903,7 +913,7 @@ def read_describe_configs_response_flexible(
             n, pos = read_length(data, pos)
         configs = []
         configs_count = n
-        for _ in range(configs_count):
+        for configs_step in range(configs_count):
             # results[].configs[]
             n = data[pos] - 1
             pos += 1
@@ -936,7 +946,7 @@ def read_describe_configs_response_flexible(
                 n, pos = read_length(data, pos)
             synonyms = []
             synonyms_count = n
-            for _ in range(synonyms_count):
+            for synonyms_step in range(synonyms_count):
                 # results[].configs[].synonyms[]
                 n = data[pos] - 1
                 pos += 1

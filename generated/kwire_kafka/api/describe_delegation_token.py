@@ -351,6 +351,7 @@ def read_describe_delegation_token_request_classic(
     n: int
     end: i64
     owners: list[DescribeDelegationTokenOwner] | None
+    owners_step: i64
     principal_type: str
     principal_name: str
     n = read_i32_be(data, pos)
@@ -360,7 +361,7 @@ def read_describe_delegation_token_request_classic(
     else:
         owners = []
         owners_count = n
-        for _ in range(owners_count):
+        for owners_step in range(owners_count):
             # owners[]
             n = read_i16_be(data, pos)
             pos += 2
@@ -409,9 +410,10 @@ def read_describe_delegation_token_request_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[DescribeDelegationTokenRequest, i64]:
     """Versions 2-3."""
-    n: int
+    n: i64
     end: i64
     owners: list[DescribeDelegationTokenOwner] | None
+    owners_step: i64
     principal_type: str
     principal_name: str
     n = data[pos] - 1
@@ -423,7 +425,7 @@ def read_describe_delegation_token_request_flexible(
             n, pos = read_length(data, pos)
         owners = []
         owners_count = n
-        for _ in range(owners_count):
+        for owners_step in range(owners_count):
             # owners[]
             n = data[pos] - 1
             pos += 1
@@ -503,6 +505,7 @@ def read_describe_delegation_token_response_classic(
     n: int
     end: i64
     tokens: list[DescribedDelegationToken]
+    tokens_step: i64
     tokens_principal_type: str
     tokens_principal_name: str
     token_requester_principal_type: str
@@ -510,6 +513,7 @@ def read_describe_delegation_token_response_classic(
     token_id: str
     hmac: bytes
     renewers: list[DescribedDelegationTokenRenewer]
+    renewers_step: i64
     renewers_principal_type: str
     renewers_principal_name: str
     error_code = read_i16_be(data, pos)
@@ -519,7 +523,7 @@ def read_describe_delegation_token_response_classic(
         give_up()
     tokens = []
     tokens_count = n
-    for _ in range(tokens_count):
+    for tokens_step in range(tokens_count):
         # tokens[]
         n = read_i16_be(data, pos)
         pos += 2
@@ -560,7 +564,7 @@ def read_describe_delegation_token_response_classic(
             give_up()
         renewers = []
         renewers_count = n
-        for _ in range(renewers_count):
+        for renewers_step in range(renewers_count):
             # tokens[].renewers[]
             n = read_i16_be(data, pos)
             pos += 2
@@ -648,9 +652,10 @@ def read_describe_delegation_token_response_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[DescribeDelegationTokenResponse, i64]:
     """Versions 2-3."""
-    n: int
+    n: i64
     end: i64
     tokens: list[DescribedDelegationToken]
+    tokens_step: i64
     tokens_principal_type: str
     tokens_principal_name: str
     token_requester_principal_type: str
@@ -658,6 +663,7 @@ def read_describe_delegation_token_response_flexible(
     token_id: str
     hmac: bytes
     renewers: list[DescribedDelegationTokenRenewer]
+    renewers_step: i64
     renewers_principal_type: str
     renewers_principal_name: str
     error_code = read_i16_be(data, pos)
@@ -669,7 +675,7 @@ def read_describe_delegation_token_response_flexible(
         n, pos = read_length(data, pos)
     tokens = []
     tokens_count = n
-    for _ in range(tokens_count):
+    for tokens_step in range(tokens_count):
         # tokens[]
         n = data[pos] - 1
         pos += 1
@@ -743,7 +749,7 @@ def read_describe_delegation_token_response_flexible(
             n, pos = read_length(data, pos)
         renewers = []
         renewers_count = n
-        for _ in range(renewers_count):
+        for renewers_step in range(renewers_count):
             # tokens[].renewers[]
             n = data[pos] - 1
             pos += 1

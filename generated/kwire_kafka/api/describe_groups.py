@@ -334,13 +334,14 @@ def read_describe_groups_request_classic(data: bytes, pos: i64, version: i64) ->
     n: int
     end: i64
     groups: list[str]
+    groups_step: i64
     n = read_i32_be(data, pos)
     pos += 4
     if n < 0:
         give_up()
     groups = []
     groups_count = n
-    for _ in range(groups_count):
+    for groups_step in range(groups_count):
         n = read_i16_be(data, pos)
         pos += 2
         if n < 0:
@@ -377,9 +378,10 @@ def write_describe_groups_request_classic(out: BytesWriter, message: DescribeGro
 
 def read_describe_groups_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[DescribeGroupsRequest, i64]:
     """Versions 5-6."""
-    n: int
+    n: i64
     end: i64
     groups: list[str]
+    groups_step: i64
     n = data[pos] - 1
     pos += 1
     if n < 0:
@@ -388,7 +390,7 @@ def read_describe_groups_request_flexible(data: bytes, pos: i64, version: i64) -
         n, pos = read_length(data, pos)
     groups = []
     groups_count = n
-    for _ in range(groups_count):
+    for groups_step in range(groups_count):
         n = data[pos] - 1
         pos += 1
         if n < 0:
@@ -437,12 +439,14 @@ def read_describe_groups_response_classic(data: bytes, pos: i64, version: i64) -
     n: int
     end: i64
     groups: list[DescribedGroup]
+    groups_step: i64
     error_message: str | None
     group_id: str
     group_state: str
     protocol_type: str
     protocol_data: str
     members: list[DescribedGroupMember]
+    members_step: i64
     member_id: str
     group_instance_id: str | None
     client_id: str
@@ -460,7 +464,7 @@ def read_describe_groups_response_classic(data: bytes, pos: i64, version: i64) -
         give_up()
     groups = []
     groups_count = n
-    for _ in range(groups_count):
+    for groups_step in range(groups_count):
         # groups[]
         error_code = read_i16_be(data, pos)
         error_message = None
@@ -498,7 +502,7 @@ def read_describe_groups_response_classic(data: bytes, pos: i64, version: i64) -
             give_up()
         members = []
         members_count = n
-        for _ in range(members_count):
+        for members_step in range(members_count):
             # groups[].members[]
             n = read_i16_be(data, pos)
             pos += 2
@@ -635,15 +639,17 @@ def write_describe_groups_response_classic(out: BytesWriter, message: DescribeGr
 
 def read_describe_groups_response_flexible(data: bytes, pos: i64, version: i64) -> tuple[DescribeGroupsResponse, i64]:
     """Versions 5-6."""
-    n: int
+    n: i64
     end: i64
     groups: list[DescribedGroup]
+    groups_step: i64
     error_message: str | None
     group_id: str
     group_state: str
     protocol_type: str
     protocol_data: str
     members: list[DescribedGroupMember]
+    members_step: i64
     member_id: str
     group_instance_id: str | None
     client_id: str
@@ -659,7 +665,7 @@ def read_describe_groups_response_flexible(data: bytes, pos: i64, version: i64) 
         n, pos = read_length(data, pos)
     groups = []
     groups_count = n
-    for _ in range(groups_count):
+    for groups_step in range(groups_count):
         # groups[]
         error_code = read_i16_be(data, pos)
         pos += 2
@@ -720,7 +726,7 @@ def read_describe_groups_response_flexible(data: bytes, pos: i64, version: i64) 
             n, pos = read_length(data, pos)
         members = []
         members_count = n
-        for _ in range(members_count):
+        for members_step in range(members_count):
             # groups[].members[]
             n = data[pos] - 1
             pos += 1

@@ -376,6 +376,7 @@ def read_describe_log_dirs_request_classic(data: bytes, pos: i64, version: i64) 
     n: int
     end: i64
     topics: list[DescribableLogDirTopic] | None
+    topics_step: i64
     topic: str
     partitions: list[int]
     n = read_i32_be(data, pos)
@@ -385,7 +386,7 @@ def read_describe_log_dirs_request_classic(data: bytes, pos: i64, version: i64) 
     else:
         topics = []
         topics_count = n
-        for _ in range(topics_count):
+        for topics_step in range(topics_count):
             # topics[]
             n = read_i16_be(data, pos)
             pos += 2
@@ -435,9 +436,10 @@ def read_describe_log_dirs_request_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[DescribeLogDirsRequest, i64]:
     """Versions 2-5."""
-    n: int
+    n: i64
     end: i64
     topics: list[DescribableLogDirTopic] | None
+    topics_step: i64
     topic: str
     partitions: list[int]
     n = data[pos] - 1
@@ -449,7 +451,7 @@ def read_describe_log_dirs_request_flexible(
             n, pos = read_length(data, pos)
         topics = []
         topics_count = n
-        for _ in range(topics_count):
+        for topics_step in range(topics_count):
             # topics[]
             n = data[pos] - 1
             pos += 1
@@ -530,10 +532,13 @@ def read_describe_log_dirs_response_classic(
     n: int
     end: i64
     results: list[DescribeLogDirsResult]
+    results_step: i64
     log_dir: str
     topics: list[DescribeLogDirsTopic]
+    topics_step: i64
     name: str
     partitions: list[DescribeLogDirsPartition]
+    partitions_step: i64
     throttle_time_ms = read_i32_be(data, pos)
     error_code = 0
     n = read_i32_be(data, pos + 4)
@@ -542,7 +547,7 @@ def read_describe_log_dirs_response_classic(
         give_up()
     results = []
     results_count = n
-    for _ in range(results_count):
+    for results_step in range(results_count):
         # results[]
         results_error_code = read_i16_be(data, pos)
         n = read_i16_be(data, pos + 2)
@@ -558,7 +563,7 @@ def read_describe_log_dirs_response_classic(
             give_up()
         topics = []
         topics_count = n
-        for _ in range(topics_count):
+        for topics_step in range(topics_count):
             # results[].topics[]
             n = read_i16_be(data, pos)
             pos += 2
@@ -573,7 +578,7 @@ def read_describe_log_dirs_response_classic(
                 give_up()
             partitions = []
             partitions_count = n
-            for _ in range(partitions_count):
+            for partitions_step in range(partitions_count):
                 # results[].topics[].partitions[]
                 partition_index = read_i32_be(data, pos)
                 partition_size = read_i64_be(data, pos + 4)
@@ -639,13 +644,16 @@ def read_describe_log_dirs_response_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[DescribeLogDirsResponse, i64]:
     """Versions 2-5."""
-    n: int
+    n: i64
     end: i64
     results: list[DescribeLogDirsResult]
+    results_step: i64
     log_dir: str
     topics: list[DescribeLogDirsTopic]
+    topics_step: i64
     name: str
     partitions: list[DescribeLogDirsPartition]
+    partitions_step: i64
     throttle_time_ms = read_i32_be(data, pos)
     pos += 4
     if version >= 3:
@@ -661,7 +669,7 @@ def read_describe_log_dirs_response_flexible(
         n, pos = read_length(data, pos)
     results = []
     results_count = n
-    for _ in range(results_count):
+    for results_step in range(results_count):
         # results[]
         results_error_code = read_i16_be(data, pos)
         n = data[pos + 2] - 1
@@ -681,7 +689,7 @@ def read_describe_log_dirs_response_flexible(
             n, pos = read_length(data, pos)
         topics = []
         topics_count = n
-        for _ in range(topics_count):
+        for topics_step in range(topics_count):
             # results[].topics[]
             n = data[pos] - 1
             pos += 1
@@ -700,7 +708,7 @@ def read_describe_log_dirs_response_flexible(
                 n, pos = read_length(data, pos)
             partitions = []
             partitions_count = n
-            for _ in range(partitions_count):
+            for partitions_step in range(partitions_count):
                 # results[].topics[].partitions[]
                 partition_index = read_i32_be(data, pos)
                 partition_size = read_i64_be(data, pos + 4)

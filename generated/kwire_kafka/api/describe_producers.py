@@ -352,9 +352,10 @@ def read_describe_producers_request_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[DescribeProducersRequest, i64]:
     """Version 0."""
-    n: int
+    n: i64
     end: i64
     topics: list[TopicRequest]
+    topics_step: i64
     name: str
     partition_indexes: list[int]
     n = data[pos] - 1
@@ -365,7 +366,7 @@ def read_describe_producers_request_flexible(
         n, pos = read_length(data, pos)
     topics = []
     topics_count = n
-    for _ in range(topics_count):
+    for topics_step in range(topics_count):
         # topics[]
         n = data[pos] - 1
         pos += 1
@@ -442,13 +443,16 @@ def read_describe_producers_response_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[DescribeProducersResponse, i64]:
     """Version 0."""
-    n: int
+    n: i64
     end: i64
     topics: list[TopicResponse]
+    topics_step: i64
     name: str
     partitions: list[PartitionResponse]
+    partitions_step: i64
     error_message: str | None
     active_producers: list[ProducerState]
+    active_producers_step: i64
     throttle_time_ms = read_i32_be(data, pos)
     n = data[pos + 4] - 1
     pos += 5
@@ -458,7 +462,7 @@ def read_describe_producers_response_flexible(
         n, pos = read_length(data, pos)
     topics = []
     topics_count = n
-    for _ in range(topics_count):
+    for topics_step in range(topics_count):
         # topics[]
         n = data[pos] - 1
         pos += 1
@@ -477,7 +481,7 @@ def read_describe_producers_response_flexible(
             n, pos = read_length(data, pos)
         partitions = []
         partitions_count = n
-        for _ in range(partitions_count):
+        for partitions_step in range(partitions_count):
             # topics[].partitions[]
             partition_index = read_i32_be(data, pos)
             error_code = read_i16_be(data, pos + 4)
@@ -499,7 +503,7 @@ def read_describe_producers_response_flexible(
                 n, pos = read_length(data, pos)
             active_producers = []
             active_producers_count = n
-            for _ in range(active_producers_count):
+            for active_producers_step in range(active_producers_count):
                 # topics[].partitions[].active_producers[]
                 producer_id = read_i64_be(data, pos)
                 producer_epoch = read_i32_be(data, pos + 8)

@@ -513,11 +513,13 @@ def new_DescribeQuorumResponse(
 
 def read_describe_quorum_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[DescribeQuorumRequest, i64]:
     """Versions 0-2."""
-    n: int
+    n: i64
     end: i64
     topics: list[DescribeQuorumRequestTopicData]
+    topics_step: i64
     topic_name: str
     partitions: list[DescribeQuorumRequestPartitionData]
+    partitions_step: i64
     n = data[pos] - 1
     pos += 1
     if n < 0:
@@ -526,7 +528,7 @@ def read_describe_quorum_request_flexible(data: bytes, pos: i64, version: i64) -
         n, pos = read_length(data, pos)
     topics = []
     topics_count = n
-    for _ in range(topics_count):
+    for topics_step in range(topics_count):
         # topics[]
         n = data[pos] - 1
         pos += 1
@@ -545,7 +547,7 @@ def read_describe_quorum_request_flexible(data: bytes, pos: i64, version: i64) -
             n, pos = read_length(data, pos)
         partitions = []
         partitions_count = n
-        for _ in range(partitions_count):
+        for partitions_step in range(partitions_count):
             # topics[].partitions[]
             partition_index = read_i32_be(data, pos)
             partitions_item = new_DescribeQuorumRequestPartitionData(partition_index)
@@ -611,17 +613,23 @@ def write_describe_quorum_request_flexible(out: BytesWriter, message: DescribeQu
 
 def read_describe_quorum_response_flexible(data: bytes, pos: i64, version: i64) -> tuple[DescribeQuorumResponse, i64]:
     """Versions 0-2."""
-    n: int
+    n: i64
     end: i64
     error_message: str | None
     topics: list[DescribeQuorumResponseTopicData]
+    topics_step: i64
     topic_name: str
     partitions: list[DescribeQuorumResponsePartitionData]
+    partitions_step: i64
     partitions_error_message: str | None
     current_voters: list[ReplicaState]
+    current_voters_step: i64
     observers: list[ReplicaState]
+    observers_step: i64
     nodes: list[Node]
+    nodes_step: i64
     listeners: list[Listener]
+    listeners_step: i64
     name: str
     host: str
     error_code = read_i16_be(data, pos)
@@ -647,7 +655,7 @@ def read_describe_quorum_response_flexible(data: bytes, pos: i64, version: i64) 
         n, pos = read_length(data, pos)
     topics = []
     topics_count = n
-    for _ in range(topics_count):
+    for topics_step in range(topics_count):
         # topics[]
         n = data[pos] - 1
         pos += 1
@@ -666,7 +674,7 @@ def read_describe_quorum_response_flexible(data: bytes, pos: i64, version: i64) 
             n, pos = read_length(data, pos)
         partitions = []
         partitions_count = n
-        for _ in range(partitions_count):
+        for partitions_step in range(partitions_count):
             # topics[].partitions[]
             partition_index = read_i32_be(data, pos)
             partitions_error_code = read_i16_be(data, pos + 4)
@@ -695,7 +703,7 @@ def read_describe_quorum_response_flexible(data: bytes, pos: i64, version: i64) 
                 n, pos = read_length(data, pos)
             current_voters = []
             current_voters_count = n
-            for _ in range(current_voters_count):
+            for current_voters_step in range(current_voters_count):
                 # topics[].partitions[].current_voters[]
                 current_voters_replica_id = read_i32_be(data, pos)
                 pos += 4
@@ -733,7 +741,7 @@ def read_describe_quorum_response_flexible(data: bytes, pos: i64, version: i64) 
                 n, pos = read_length(data, pos)
             observers = []
             observers_count = n
-            for _ in range(observers_count):
+            for observers_step in range(observers_count):
                 # topics[].partitions[].observers[]
                 observers_replica_id = read_i32_be(data, pos)
                 pos += 4
@@ -793,7 +801,7 @@ def read_describe_quorum_response_flexible(data: bytes, pos: i64, version: i64) 
             n, pos = read_length(data, pos)
         nodes = []
         nodes_count = n
-        for _ in range(nodes_count):
+        for nodes_step in range(nodes_count):
             # nodes[]
             node_id = read_i32_be(data, pos)
             n = data[pos + 4] - 1
@@ -804,7 +812,7 @@ def read_describe_quorum_response_flexible(data: bytes, pos: i64, version: i64) 
                 n, pos = read_length(data, pos)
             listeners = []
             listeners_count = n
-            for _ in range(listeners_count):
+            for listeners_step in range(listeners_count):
                 # nodes[].listeners[]
                 n = data[pos] - 1
                 pos += 1

@@ -394,11 +394,13 @@ def read_describe_share_group_offsets_request_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[DescribeShareGroupOffsetsRequest, i64]:
     """Versions 0-1."""
-    n: int
+    n: i64
     end: i64
     groups: list[DescribeShareGroupOffsetsRequestGroup]
+    groups_step: i64
     group_id: str
     topics: list[DescribeShareGroupOffsetsRequestTopic] | None
+    topics_step: i64
     topic_name: str
     partitions: list[int]
     n = data[pos] - 1
@@ -409,7 +411,7 @@ def read_describe_share_group_offsets_request_flexible(
         n, pos = read_length(data, pos)
     groups = []
     groups_count = n
-    for _ in range(groups_count):
+    for groups_step in range(groups_count):
         # groups[]
         n = data[pos] - 1
         pos += 1
@@ -429,7 +431,7 @@ def read_describe_share_group_offsets_request_flexible(
                 n, pos = read_length(data, pos)
             topics = []
             topics_count = n
-            for _ in range(topics_count):
+            for topics_step in range(topics_count):
                 # groups[].topics[]
                 n = data[pos] - 1
                 pos += 1
@@ -534,13 +536,16 @@ def read_describe_share_group_offsets_response_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[DescribeShareGroupOffsetsResponse, i64]:
     """Versions 0-1."""
-    n: int
+    n: i64
     end: i64
     groups: list[DescribeShareGroupOffsetsResponseGroup]
+    groups_step: i64
     group_id: str
     topics: list[DescribeShareGroupOffsetsResponseTopic]
+    topics_step: i64
     topic_name: str
     partitions: list[DescribeShareGroupOffsetsResponsePartition]
+    partitions_step: i64
     partitions_error_message: str | None
     groups_error_message: str | None
     throttle_time_ms = read_i32_be(data, pos)
@@ -552,7 +557,7 @@ def read_describe_share_group_offsets_response_flexible(
         n, pos = read_length(data, pos)
     groups = []
     groups_count = n
-    for _ in range(groups_count):
+    for groups_step in range(groups_count):
         # groups[]
         n = data[pos] - 1
         pos += 1
@@ -571,7 +576,7 @@ def read_describe_share_group_offsets_response_flexible(
             n, pos = read_length(data, pos)
         topics = []
         topics_count = n
-        for _ in range(topics_count):
+        for topics_step in range(topics_count):
             # groups[].topics[]
             n = data[pos] - 1
             pos += 1
@@ -591,7 +596,7 @@ def read_describe_share_group_offsets_response_flexible(
                 n, pos = read_length(data, pos)
             partitions = []
             partitions_count = n
-            for _ in range(partitions_count):
+            for partitions_step in range(partitions_count):
                 # groups[].topics[].partitions[]
                 partition_index = read_i32_be(data, pos)
                 start_offset = read_i64_be(data, pos + 4)

@@ -460,9 +460,10 @@ def read_describe_topic_partitions_request_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[DescribeTopicPartitionsRequest, i64]:
     """Version 0."""
-    n: int
+    n: i64
     end: i64
     topics: list[TopicRequest]
+    topics_step: i64
     name: str
     cursor: DescribeTopicPartitionsRequestCursor | None
     topic_name: str
@@ -474,7 +475,7 @@ def read_describe_topic_partitions_request_flexible(
         n, pos = read_length(data, pos)
     topics = []
     topics_count = n
-    for _ in range(topics_count):
+    for topics_step in range(topics_count):
         # topics[]
         n = data[pos] - 1
         pos += 1
@@ -574,11 +575,13 @@ def read_describe_topic_partitions_response_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[DescribeTopicPartitionsResponse, i64]:
     """Version 0."""
-    n: int
+    n: i64
     end: i64
     topics: list[DescribeTopicPartitionsResponseTopic]
+    topics_step: i64
     name: str | None
     partitions: list[DescribeTopicPartitionsResponsePartition]
+    partitions_step: i64
     replica_nodes: list[int]
     isr_nodes: list[int]
     eligible_leader_replicas: list[int] | None
@@ -595,7 +598,7 @@ def read_describe_topic_partitions_response_flexible(
         n, pos = read_length(data, pos)
     topics = []
     topics_count = n
-    for _ in range(topics_count):
+    for topics_step in range(topics_count):
         # topics[]
         topics_error_code = read_i16_be(data, pos)
         n = data[pos + 2] - 1
@@ -618,7 +621,7 @@ def read_describe_topic_partitions_response_flexible(
             n, pos = read_length(data, pos)
         partitions = []
         partitions_count = n
-        for _ in range(partitions_count):
+        for partitions_step in range(partitions_count):
             # topics[].partitions[]
             partitions_error_code = read_i16_be(data, pos)
             partitions_partition_index = read_i32_be(data, pos + 2)

@@ -273,9 +273,10 @@ def read_describe_transactions_request_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[DescribeTransactionsRequest, i64]:
     """Version 0."""
-    n: int
+    n: i64
     end: i64
     transactional_ids: list[str]
+    transactional_ids_step: i64
     n = data[pos] - 1
     pos += 1
     if n < 0:
@@ -284,7 +285,7 @@ def read_describe_transactions_request_flexible(
         n, pos = read_length(data, pos)
     transactional_ids = []
     transactional_ids_count = n
-    for _ in range(transactional_ids_count):
+    for transactional_ids_step in range(transactional_ids_count):
         n = data[pos] - 1
         pos += 1
         if n < 0:
@@ -331,12 +332,14 @@ def read_describe_transactions_response_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[DescribeTransactionsResponse, i64]:
     """Version 0."""
-    n: int
+    n: i64
     end: i64
     transaction_states: list[TransactionState]
+    transaction_states_step: i64
     transactional_id: str
     transaction_state: str
     topics: list[TopicData]
+    topics_step: i64
     topic: str
     partitions: list[int]
     throttle_time_ms = read_i32_be(data, pos)
@@ -348,7 +351,7 @@ def read_describe_transactions_response_flexible(
         n, pos = read_length(data, pos)
     transaction_states = []
     transaction_states_count = n
-    for _ in range(transaction_states_count):
+    for transaction_states_step in range(transaction_states_count):
         # transaction_states[]
         error_code = read_i16_be(data, pos)
         n = data[pos + 2] - 1
@@ -381,7 +384,7 @@ def read_describe_transactions_response_flexible(
             n, pos = read_length(data, pos)
         topics = []
         topics_count = n
-        for _ in range(topics_count):
+        for topics_step in range(topics_count):
             # transaction_states[].topics[]
             n = data[pos] - 1
             pos += 1

@@ -274,9 +274,10 @@ def read_describe_user_scram_credentials_request_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[DescribeUserScramCredentialsRequest, i64]:
     """Version 0."""
-    n: int
+    n: i64
     end: i64
     users: list[UserName] | None
+    users_step: i64
     name: str
     n = data[pos] - 1
     pos += 1
@@ -287,7 +288,7 @@ def read_describe_user_scram_credentials_request_flexible(
             n, pos = read_length(data, pos)
         users = []
         users_count = n
-        for _ in range(users_count):
+        for users_step in range(users_count):
             # users[]
             n = data[pos] - 1
             pos += 1
@@ -348,13 +349,15 @@ def read_describe_user_scram_credentials_response_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[DescribeUserScramCredentialsResponse, i64]:
     """Version 0."""
-    n: int
+    n: i64
     end: i64
     error_message: str | None
     results: list[DescribeUserScramCredentialsResult]
+    results_step: i64
     user: str
     results_error_message: str | None
     credential_infos: list[CredentialInfo]
+    credential_infos_step: i64
     throttle_time_ms = read_i32_be(data, pos)
     error_code = read_i16_be(data, pos + 4)
     n = data[pos + 6] - 1
@@ -375,7 +378,7 @@ def read_describe_user_scram_credentials_response_flexible(
         n, pos = read_length(data, pos)
     results = []
     results_count = n
-    for _ in range(results_count):
+    for results_step in range(results_count):
         # results[]
         n = data[pos] - 1
         pos += 1
@@ -405,7 +408,7 @@ def read_describe_user_scram_credentials_response_flexible(
             n, pos = read_length(data, pos)
         credential_infos = []
         credential_infos_count = n
-        for _ in range(credential_infos_count):
+        for credential_infos_step in range(credential_infos_count):
             # results[].credential_infos[]
             mechanism = (data[pos] ^ 128) - 128
             iterations = read_i32_be(data, pos + 1)

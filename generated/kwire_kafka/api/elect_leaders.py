@@ -296,6 +296,7 @@ def read_elect_leaders_request_classic(data: bytes, pos: i64, version: i64) -> t
     n: int
     end: i64
     topic_partitions: list[TopicPartitions] | None
+    topic_partitions_step: i64
     topic: str
     partitions: list[int]
     if version >= 1:
@@ -310,7 +311,7 @@ def read_elect_leaders_request_classic(data: bytes, pos: i64, version: i64) -> t
     else:
         topic_partitions = []
         topic_partitions_count = n
-        for _ in range(topic_partitions_count):
+        for topic_partitions_step in range(topic_partitions_count):
             # topic_partitions[]
             n = read_i16_be(data, pos)
             pos += 2
@@ -366,9 +367,10 @@ def write_elect_leaders_request_classic(out: BytesWriter, message: ElectLeadersR
 
 def read_elect_leaders_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[ElectLeadersRequest, i64]:
     """Version 2."""
-    n: int
+    n: i64
     end: i64
     topic_partitions: list[TopicPartitions] | None
+    topic_partitions_step: i64
     topic: str
     partitions: list[int]
     election_type = (data[pos] ^ 128) - 128
@@ -381,7 +383,7 @@ def read_elect_leaders_request_flexible(data: bytes, pos: i64, version: i64) -> 
             n, pos = read_length(data, pos)
         topic_partitions = []
         topic_partitions_count = n
-        for _ in range(topic_partitions_count):
+        for topic_partitions_step in range(topic_partitions_count):
             # topic_partitions[]
             n = data[pos] - 1
             pos += 1
@@ -464,8 +466,10 @@ def read_elect_leaders_response_classic(data: bytes, pos: i64, version: i64) -> 
     n: int
     end: i64
     replica_election_results: list[ReplicaElectionResult]
+    replica_election_results_step: i64
     topic: str
     partition_result: list[PartitionResult]
+    partition_result_step: i64
     error_message: str | None
     throttle_time_ms = read_i32_be(data, pos)
     pos += 4
@@ -480,7 +484,7 @@ def read_elect_leaders_response_classic(data: bytes, pos: i64, version: i64) -> 
         give_up()
     replica_election_results = []
     replica_election_results_count = n
-    for _ in range(replica_election_results_count):
+    for replica_election_results_step in range(replica_election_results_count):
         # replica_election_results[]
         n = read_i16_be(data, pos)
         pos += 2
@@ -495,7 +499,7 @@ def read_elect_leaders_response_classic(data: bytes, pos: i64, version: i64) -> 
             give_up()
         partition_result = []
         partition_result_count = n
-        for _ in range(partition_result_count):
+        for partition_result_step in range(partition_result_count):
             # replica_election_results[].partition_result[]
             partition_id = read_i32_be(data, pos)
             partition_result_error_code = read_i16_be(data, pos + 4)
@@ -553,11 +557,13 @@ def write_elect_leaders_response_classic(out: BytesWriter, message: ElectLeaders
 
 def read_elect_leaders_response_flexible(data: bytes, pos: i64, version: i64) -> tuple[ElectLeadersResponse, i64]:
     """Version 2."""
-    n: int
+    n: i64
     end: i64
     replica_election_results: list[ReplicaElectionResult]
+    replica_election_results_step: i64
     topic: str
     partition_result: list[PartitionResult]
+    partition_result_step: i64
     error_message: str | None
     throttle_time_ms = read_i32_be(data, pos)
     error_code = read_i16_be(data, pos + 4)
@@ -569,7 +575,7 @@ def read_elect_leaders_response_flexible(data: bytes, pos: i64, version: i64) ->
         n, pos = read_length(data, pos)
     replica_election_results = []
     replica_election_results_count = n
-    for _ in range(replica_election_results_count):
+    for replica_election_results_step in range(replica_election_results_count):
         # replica_election_results[]
         n = data[pos] - 1
         pos += 1
@@ -588,7 +594,7 @@ def read_elect_leaders_response_flexible(data: bytes, pos: i64, version: i64) ->
             n, pos = read_length(data, pos)
         partition_result = []
         partition_result_count = n
-        for _ in range(partition_result_count):
+        for partition_result_step in range(partition_result_count):
             # replica_election_results[].partition_result[]
             partition_id = read_i32_be(data, pos)
             partition_result_error_code = read_i16_be(data, pos + 4)

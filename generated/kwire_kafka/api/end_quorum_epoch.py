@@ -501,9 +501,10 @@ def new_EndQuorumEpochResponse(
 
 
 def read_EndQuorumEpochResponse_tags(self: EndQuorumEpochResponse, data: bytes, pos: i64, version: i64) -> i64:
-    n: int
+    n: i64
     end: i64
     node_endpoints: list[NodeEndpoint]
+    node_endpoints_step: i64
     host: str
     unknown: list[tuple[int, bytes]] = []
     previous: i64 = -1
@@ -525,7 +526,7 @@ def read_EndQuorumEpochResponse_tags(self: EndQuorumEpochResponse, data: bytes, 
                 n, pos = read_length(data, pos)
             node_endpoints = []
             node_endpoints_count = n
-            for _ in range(node_endpoints_count):
+            for node_endpoints_step in range(node_endpoints_count):
                 # node_endpoints[]
                 node_id = read_i32_be(data, pos)
                 n = data[pos + 4] - 1
@@ -591,8 +592,10 @@ def read_end_quorum_epoch_request_classic(data: bytes, pos: i64, version: i64) -
     end: i64
     cluster_id: str | None
     topics: list[EndQuorumEpochRequestTopicData]
+    topics_step: i64
     topic_name: str
     partitions: list[EndQuorumEpochRequestPartitionData]
+    partitions_step: i64
     preferred_successors: list[int]
     preferred_candidates: list[ReplicaInfo]
     leader_endpoints: list[LeaderEndpoint]
@@ -610,7 +613,7 @@ def read_end_quorum_epoch_request_classic(data: bytes, pos: i64, version: i64) -
         give_up()
     topics = []
     topics_count = n
-    for _ in range(topics_count):
+    for topics_step in range(topics_count):
         # topics[]
         n = read_i16_be(data, pos)
         pos += 2
@@ -625,7 +628,7 @@ def read_end_quorum_epoch_request_classic(data: bytes, pos: i64, version: i64) -
             give_up()
         partitions = []
         partitions_count = n
-        for _ in range(partitions_count):
+        for partitions_step in range(partitions_count):
             # topics[].partitions[]
             partition_index = read_i32_be(data, pos)
             leader_id = read_i32_be(data, pos + 4)
@@ -688,15 +691,19 @@ def write_end_quorum_epoch_request_classic(out: BytesWriter, message: EndQuorumE
 
 def read_end_quorum_epoch_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[EndQuorumEpochRequest, i64]:
     """Version 1."""
-    n: int
+    n: i64
     end: i64
     cluster_id: str | None
     topics: list[EndQuorumEpochRequestTopicData]
+    topics_step: i64
     topic_name: str
     partitions: list[EndQuorumEpochRequestPartitionData]
+    partitions_step: i64
     preferred_successors: list[int]
     preferred_candidates: list[ReplicaInfo]
+    preferred_candidates_step: i64
     leader_endpoints: list[LeaderEndpoint]
+    leader_endpoints_step: i64
     name: str
     host: str
     n = data[pos] - 1
@@ -717,7 +724,7 @@ def read_end_quorum_epoch_request_flexible(data: bytes, pos: i64, version: i64) 
         n, pos = read_length(data, pos)
     topics = []
     topics_count = n
-    for _ in range(topics_count):
+    for topics_step in range(topics_count):
         # topics[]
         n = data[pos] - 1
         pos += 1
@@ -736,7 +743,7 @@ def read_end_quorum_epoch_request_flexible(data: bytes, pos: i64, version: i64) 
             n, pos = read_length(data, pos)
         partitions = []
         partitions_count = n
-        for _ in range(partitions_count):
+        for partitions_step in range(partitions_count):
             # topics[].partitions[]
             partition_index = read_i32_be(data, pos)
             leader_id = read_i32_be(data, pos + 4)
@@ -750,7 +757,7 @@ def read_end_quorum_epoch_request_flexible(data: bytes, pos: i64, version: i64) 
                 n, pos = read_length(data, pos)
             preferred_candidates = []
             preferred_candidates_count = n
-            for _ in range(preferred_candidates_count):
+            for preferred_candidates_step in range(preferred_candidates_count):
                 # topics[].partitions[].preferred_candidates[]
                 candidate_id = read_i32_be(data, pos)
                 candidate_directory_id = Uuid(data[pos + 4 : pos + 4 + 16])
@@ -783,7 +790,7 @@ def read_end_quorum_epoch_request_flexible(data: bytes, pos: i64, version: i64) 
         n, pos = read_length(data, pos)
     leader_endpoints = []
     leader_endpoints_count = n
-    for _ in range(leader_endpoints_count):
+    for leader_endpoints_step in range(leader_endpoints_count):
         # leader_endpoints[]
         n = data[pos] - 1
         pos += 1
@@ -918,8 +925,10 @@ def read_end_quorum_epoch_response_classic(data: bytes, pos: i64, version: i64) 
     n: int
     end: i64
     topics: list[EndQuorumEpochResponseTopicData]
+    topics_step: i64
     topic_name: str
     partitions: list[EndQuorumEpochResponsePartitionData]
+    partitions_step: i64
     error_code = read_i16_be(data, pos)
     n = read_i32_be(data, pos + 2)
     pos += 6
@@ -927,7 +936,7 @@ def read_end_quorum_epoch_response_classic(data: bytes, pos: i64, version: i64) 
         give_up()
     topics = []
     topics_count = n
-    for _ in range(topics_count):
+    for topics_step in range(topics_count):
         # topics[]
         n = read_i16_be(data, pos)
         pos += 2
@@ -942,7 +951,7 @@ def read_end_quorum_epoch_response_classic(data: bytes, pos: i64, version: i64) 
             give_up()
         partitions = []
         partitions_count = n
-        for _ in range(partitions_count):
+        for partitions_step in range(partitions_count):
             # topics[].partitions[]
             partition_index = read_i32_be(data, pos)
             partitions_error_code = read_i16_be(data, pos + 4)
@@ -991,11 +1000,13 @@ def read_end_quorum_epoch_response_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[EndQuorumEpochResponse, i64]:
     """Version 1."""
-    n: int
+    n: i64
     end: i64
     topics: list[EndQuorumEpochResponseTopicData]
+    topics_step: i64
     topic_name: str
     partitions: list[EndQuorumEpochResponsePartitionData]
+    partitions_step: i64
     error_code = read_i16_be(data, pos)
     n = data[pos + 2] - 1
     pos += 3
@@ -1005,7 +1016,7 @@ def read_end_quorum_epoch_response_flexible(
         n, pos = read_length(data, pos)
     topics = []
     topics_count = n
-    for _ in range(topics_count):
+    for topics_step in range(topics_count):
         # topics[]
         n = data[pos] - 1
         pos += 1
@@ -1024,7 +1035,7 @@ def read_end_quorum_epoch_response_flexible(
             n, pos = read_length(data, pos)
         partitions = []
         partitions_count = n
-        for _ in range(partitions_count):
+        for partitions_step in range(partitions_count):
             # topics[].partitions[]
             partition_index = read_i32_be(data, pos)
             partitions_error_code = read_i16_be(data, pos + 4)

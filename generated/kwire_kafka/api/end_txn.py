@@ -222,7 +222,7 @@ def write_end_txn_request_classic(out: BytesWriter, message: EndTxnRequest, vers
 
 def read_end_txn_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[EndTxnRequest, i64]:
     """Versions 3-5."""
-    n: int
+    n: i64
     end: i64
     transactional_id: str
     n = data[pos] - 1

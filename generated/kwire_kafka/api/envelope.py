@@ -147,7 +147,7 @@ def new_EnvelopeResponse(response_data: bytes | None, error_code: int) -> Envelo
 
 def read_envelope_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[EnvelopeRequest, i64]:
     """Version 0."""
-    n: int
+    n: i64
     end: i64
     request_data: bytes
     request_principal: bytes | None
@@ -231,7 +231,7 @@ def write_envelope_request_flexible(out: BytesWriter, message: EnvelopeRequest, 
 
 def read_envelope_response_flexible(data: bytes, pos: i64, version: i64) -> tuple[EnvelopeResponse, i64]:
     """Version 0."""
-    n: int
+    n: i64
     end: i64
     response_data: bytes | None
     n = data[pos] - 1

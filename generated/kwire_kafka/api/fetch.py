@@ -495,7 +495,7 @@ def new_FetchRequest(
 
 
 def read_FetchRequest_tags(self: FetchRequest, data: bytes, pos: i64, version: i64) -> i64:
-    n: int
+    n: i64
     end: i64
     cluster_id: str | None
     replica_state: ReplicaState
@@ -1165,9 +1165,10 @@ def new_FetchResponse(
 
 
 def read_FetchResponse_tags(self: FetchResponse, data: bytes, pos: i64, version: i64) -> i64:
-    n: int
+    n: i64
     end: i64
     node_endpoints: list[NodeEndpoint]
+    node_endpoints_step: i64
     host: str
     rack: str | None
     unknown: list[tuple[int, bytes]] = []
@@ -1192,7 +1193,7 @@ def read_FetchResponse_tags(self: FetchResponse, data: bytes, pos: i64, version:
                 n, pos = read_length(data, pos)
             node_endpoints = []
             node_endpoints_count = n
-            for _ in range(node_endpoints_count):
+            for node_endpoints_step in range(node_endpoints_count):
                 # node_endpoints[]
                 node_id = read_i32_be(data, pos)
                 n = data[pos + 4] - 1
@@ -1277,9 +1278,12 @@ def read_fetch_request_classic(data: bytes, pos: i64, version: i64) -> tuple[Fet
     n: int
     end: i64
     topics: list[FetchTopic]
+    topics_step: i64
     topics_topic: str
     topics_partitions: list[FetchPartition]
+    topics_partitions_step: i64
     forgotten_topics_data: list[ForgottenTopic]
+    forgotten_topics_data_step: i64
     forgotten_topics_data_topic: str
     forgotten_topics_data_partitions: list[int]
     rack_id: str
@@ -1310,7 +1314,7 @@ def read_fetch_request_classic(data: bytes, pos: i64, version: i64) -> tuple[Fet
         give_up()
     topics = []
     topics_count = n
-    for _ in range(topics_count):
+    for topics_step in range(topics_count):
         # topics[]
         n = read_i16_be(data, pos)
         pos += 2
@@ -1326,7 +1330,7 @@ def read_fetch_request_classic(data: bytes, pos: i64, version: i64) -> tuple[Fet
             give_up()
         topics_partitions = []
         topics_partitions_count = n
-        for _ in range(topics_partitions_count):
+        for topics_partitions_step in range(topics_partitions_count):
             # topics[].partitions[]
             partition = read_i32_be(data, pos)
             pos += 4
@@ -1363,7 +1367,7 @@ def read_fetch_request_classic(data: bytes, pos: i64, version: i64) -> tuple[Fet
             give_up()
         forgotten_topics_data = []
         forgotten_topics_data_count = n
-        for _ in range(forgotten_topics_data_count):
+        for forgotten_topics_data_step in range(forgotten_topics_data_count):
             # forgotten_topics_data[]
             n = read_i16_be(data, pos)
             pos += 2
@@ -1478,12 +1482,15 @@ def write_fetch_request_classic(out: BytesWriter, message: FetchRequest, version
 
 def read_fetch_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[FetchRequest, i64]:
     """Versions 12-18."""
-    n: int
+    n: i64
     end: i64
     topics: list[FetchTopic]
+    topics_step: i64
     topics_topic: str
     topics_partitions: list[FetchPartition]
+    topics_partitions_step: i64
     forgotten_topics_data: list[ForgottenTopic]
+    forgotten_topics_data_step: i64
     forgotten_topics_data_topic: str
     forgotten_topics_data_partitions: list[int]
     rack_id: str
@@ -1506,7 +1513,7 @@ def read_fetch_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[Fe
         n, pos = read_length(data, pos)
     topics = []
     topics_count = n
-    for _ in range(topics_count):
+    for topics_step in range(topics_count):
         # topics[]
         if version <= 12:
             n = data[pos] - 1
@@ -1531,7 +1538,7 @@ def read_fetch_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[Fe
             n, pos = read_length(data, pos)
         topics_partitions = []
         topics_partitions_count = n
-        for _ in range(topics_partitions_count):
+        for topics_partitions_step in range(topics_partitions_count):
             # topics[].partitions[]
             partition = read_i32_be(data, pos)
             current_leader_epoch = read_i32_be(data, pos + 4)
@@ -1567,7 +1574,7 @@ def read_fetch_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[Fe
         n, pos = read_length(data, pos)
     forgotten_topics_data = []
     forgotten_topics_data_count = n
-    for _ in range(forgotten_topics_data_count):
+    for forgotten_topics_data_step in range(forgotten_topics_data_count):
         # forgotten_topics_data[]
         if version <= 12:
             n = data[pos] - 1
@@ -1738,9 +1745,12 @@ def read_fetch_response_classic(data: bytes, pos: i64, version: i64) -> tuple[Fe
     n: int
     end: i64
     responses: list[FetchableTopicResponse]
+    responses_step: i64
     topic: str
     partitions: list[PartitionData]
+    partitions_step: i64
     aborted_transactions: list[AbortedTransaction] | None
+    aborted_transactions_step: i64
     records: bytes | None
     if version >= 1:
         throttle_time_ms = read_i32_be(data, pos)
@@ -1760,7 +1770,7 @@ def read_fetch_response_classic(data: bytes, pos: i64, version: i64) -> tuple[Fe
         give_up()
     responses = []
     responses_count = n
-    for _ in range(responses_count):
+    for responses_step in range(responses_count):
         # responses[]
         n = read_i16_be(data, pos)
         pos += 2
@@ -1776,7 +1786,7 @@ def read_fetch_response_classic(data: bytes, pos: i64, version: i64) -> tuple[Fe
             give_up()
         partitions = []
         partitions_count = n
-        for _ in range(partitions_count):
+        for partitions_step in range(partitions_count):
             # responses[].partitions[]
             partition_index = read_i32_be(data, pos)
             partitions_error_code = read_i16_be(data, pos + 4)
@@ -1800,7 +1810,7 @@ def read_fetch_response_classic(data: bytes, pos: i64, version: i64) -> tuple[Fe
                 else:
                     aborted_transactions = []
                     aborted_transactions_count = n
-                    for _ in range(aborted_transactions_count):
+                    for aborted_transactions_step in range(aborted_transactions_count):
                         # responses[].partitions[].aborted_transactions[]
                         producer_id = read_i64_be(data, pos)
                         first_offset = read_i64_be(data, pos + 8)
@@ -1908,12 +1918,15 @@ def write_fetch_response_classic(out: BytesWriter, message: FetchResponse, versi
 
 def read_fetch_response_flexible(data: bytes, pos: i64, version: i64) -> tuple[FetchResponse, i64]:
     """Versions 12-18."""
-    n: int
+    n: i64
     end: i64
     responses: list[FetchableTopicResponse]
+    responses_step: i64
     topic: str
     partitions: list[PartitionData]
+    partitions_step: i64
     aborted_transactions: list[AbortedTransaction] | None
+    aborted_transactions_step: i64
     records: bytes | None
     throttle_time_ms = read_i32_be(data, pos)
     error_code = read_i16_be(data, pos + 4)
@@ -1926,7 +1939,7 @@ def read_fetch_response_flexible(data: bytes, pos: i64, version: i64) -> tuple[F
         n, pos = read_length(data, pos)
     responses = []
     responses_count = n
-    for _ in range(responses_count):
+    for responses_step in range(responses_count):
         # responses[]
         if version <= 12:
             n = data[pos] - 1
@@ -1951,7 +1964,7 @@ def read_fetch_response_flexible(data: bytes, pos: i64, version: i64) -> tuple[F
             n, pos = read_length(data, pos)
         partitions = []
         partitions_count = n
-        for _ in range(partitions_count):
+        for partitions_step in range(partitions_count):
             # responses[].partitions[]
             partition_index = read_i32_be(data, pos)
             partitions_error_code = read_i16_be(data, pos + 4)
@@ -1967,7 +1980,7 @@ def read_fetch_response_flexible(data: bytes, pos: i64, version: i64) -> tuple[F
                     n, pos = read_length(data, pos)
                 aborted_transactions = []
                 aborted_transactions_count = n
-                for _ in range(aborted_transactions_count):
+                for aborted_transactions_step in range(aborted_transactions_count):
                     # responses[].partitions[].aborted_transactions[]
                     producer_id = read_i64_be(data, pos)
                     first_offset = read_i64_be(data, pos + 8)

@@ -291,7 +291,7 @@ def new_FetchSnapshotRequest(
 
 
 def read_FetchSnapshotRequest_tags(self: FetchSnapshotRequest, data: bytes, pos: i64, version: i64) -> i64:
-    n: int
+    n: i64
     end: i64
     cluster_id: str | None
     unknown: list[tuple[int, bytes]] = []
@@ -716,9 +716,10 @@ def new_FetchSnapshotResponse(
 
 
 def read_FetchSnapshotResponse_tags(self: FetchSnapshotResponse, data: bytes, pos: i64, version: i64) -> i64:
-    n: int
+    n: i64
     end: i64
     node_endpoints: list[NodeEndpoint]
+    node_endpoints_step: i64
     host: str
     unknown: list[tuple[int, bytes]] = []
     previous: i64 = -1
@@ -742,7 +743,7 @@ def read_FetchSnapshotResponse_tags(self: FetchSnapshotResponse, data: bytes, po
                 n, pos = read_length(data, pos)
             node_endpoints = []
             node_endpoints_count = n
-            for _ in range(node_endpoints_count):
+            for node_endpoints_step in range(node_endpoints_count):
                 # node_endpoints[]
                 node_id = read_i32_be(data, pos)
                 n = data[pos + 4] - 1
@@ -804,11 +805,13 @@ def write_FetchSnapshotResponse_tags(section: BytesWriter, self: FetchSnapshotRe
 
 def read_fetch_snapshot_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[FetchSnapshotRequest, i64]:
     """Versions 0-1."""
-    n: int
+    n: i64
     end: i64
     topics: list[FetchSnapshotRequestTopicSnapshot]
+    topics_step: i64
     name: str
     partitions: list[FetchSnapshotRequestPartitionSnapshot]
+    partitions_step: i64
     snapshot_id: FetchSnapshotRequestSnapshotId
     replica_id = read_i32_be(data, pos)
     max_bytes = read_i32_be(data, pos + 4)
@@ -820,7 +823,7 @@ def read_fetch_snapshot_request_flexible(data: bytes, pos: i64, version: i64) ->
         n, pos = read_length(data, pos)
     topics = []
     topics_count = n
-    for _ in range(topics_count):
+    for topics_step in range(topics_count):
         # topics[]
         n = data[pos] - 1
         pos += 1
@@ -839,7 +842,7 @@ def read_fetch_snapshot_request_flexible(data: bytes, pos: i64, version: i64) ->
             n, pos = read_length(data, pos)
         partitions = []
         partitions_count = n
-        for _ in range(partitions_count):
+        for partitions_step in range(partitions_count):
             # topics[].partitions[]
             partition = read_i32_be(data, pos)
             current_leader_epoch = read_i32_be(data, pos + 4)
@@ -930,11 +933,13 @@ def write_fetch_snapshot_request_flexible(out: BytesWriter, message: FetchSnapsh
 
 def read_fetch_snapshot_response_flexible(data: bytes, pos: i64, version: i64) -> tuple[FetchSnapshotResponse, i64]:
     """Versions 0-1."""
-    n: int
+    n: i64
     end: i64
     topics: list[FetchSnapshotResponseTopicSnapshot]
+    topics_step: i64
     name: str
     partitions: list[FetchSnapshotResponsePartitionSnapshot]
+    partitions_step: i64
     snapshot_id: FetchSnapshotResponseSnapshotId
     unaligned_records: bytes | None
     throttle_time_ms = read_i32_be(data, pos)
@@ -947,7 +952,7 @@ def read_fetch_snapshot_response_flexible(data: bytes, pos: i64, version: i64) -
         n, pos = read_length(data, pos)
     topics = []
     topics_count = n
-    for _ in range(topics_count):
+    for topics_step in range(topics_count):
         # topics[]
         n = data[pos] - 1
         pos += 1
@@ -966,7 +971,7 @@ def read_fetch_snapshot_response_flexible(data: bytes, pos: i64, version: i64) -
             n, pos = read_length(data, pos)
         partitions = []
         partitions_count = n
-        for _ in range(partitions_count):
+        for partitions_step in range(partitions_count):
             # topics[].partitions[]
             index = read_i32_be(data, pos)
             partitions_error_code = read_i16_be(data, pos + 4)

@@ -323,10 +323,11 @@ def write_find_coordinator_request_classic(out: BytesWriter, message: FindCoordi
 
 def read_find_coordinator_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[FindCoordinatorRequest, i64]:
     """Versions 3-6."""
-    n: int
+    n: i64
     end: i64
     key: str
     coordinator_keys: list[str]
+    coordinator_keys_step: i64
     if version <= 3:
         n = data[pos] - 1
         pos += 1
@@ -350,7 +351,7 @@ def read_find_coordinator_request_flexible(data: bytes, pos: i64, version: i64) 
             n, pos = read_length(data, pos)
         coordinator_keys = []
         coordinator_keys_count = n
-        for _ in range(coordinator_keys_count):
+        for coordinator_keys_step in range(coordinator_keys_count):
             n = data[pos] - 1
             pos += 1
             if n < 0:
@@ -481,11 +482,12 @@ def read_find_coordinator_response_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[FindCoordinatorResponse, i64]:
     """Versions 3-6."""
-    n: int
+    n: i64
     end: i64
     error_message: str | None
     host: str
     coordinators: list[Coordinator]
+    coordinators_step: i64
     key: str
     coordinators_host: str
     coordinators_error_message: str | None
@@ -530,7 +532,7 @@ def read_find_coordinator_response_flexible(
             n, pos = read_length(data, pos)
         coordinators = []
         coordinators_count = n
-        for _ in range(coordinators_count):
+        for coordinators_step in range(coordinators_count):
             # coordinators[]
             n = data[pos] - 1
             pos += 1

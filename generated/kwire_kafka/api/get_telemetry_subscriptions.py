@@ -235,10 +235,11 @@ def read_get_telemetry_subscriptions_response_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[GetTelemetrySubscriptionsResponse, i64]:
     """Version 0."""
-    n: int
+    n: i64
     end: i64
     accepted_compression_types: list[int]
     requested_metrics: list[str]
+    requested_metrics_step: i64
     throttle_time_ms = read_i32_be(data, pos)
     error_code = read_i16_be(data, pos + 4)
     client_instance_id = Uuid(data[pos + 6 : pos + 6 + 16])
@@ -265,7 +266,7 @@ def read_get_telemetry_subscriptions_response_flexible(
         n, pos = read_length(data, pos)
     requested_metrics = []
     requested_metrics_count = n
-    for _ in range(requested_metrics_count):
+    for requested_metrics_step in range(requested_metrics_count):
         n = data[pos] - 1
         pos += 1
         if n < 0:

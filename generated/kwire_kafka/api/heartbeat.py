@@ -224,7 +224,7 @@ def write_heartbeat_request_classic(out: BytesWriter, message: HeartbeatRequest,
 
 def read_heartbeat_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[HeartbeatRequest, i64]:
     """Version 4."""
-    n: int
+    n: i64
     end: i64
     group_id: str
     member_id: str

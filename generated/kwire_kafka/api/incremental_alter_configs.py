@@ -308,8 +308,10 @@ def read_incremental_alter_configs_request_classic(
     n: int
     end: i64
     resources: list[AlterConfigsResource]
+    resources_step: i64
     resource_name: str
     configs: list[AlterableConfig]
+    configs_step: i64
     name: str
     value: str | None
     n = read_i32_be(data, pos)
@@ -318,7 +320,7 @@ def read_incremental_alter_configs_request_classic(
         give_up()
     resources = []
     resources_count = n
-    for _ in range(resources_count):
+    for resources_step in range(resources_count):
         # resources[]
         resource_type = (data[pos] ^ 128) - 128
         n = read_i16_be(data, pos + 1)
@@ -334,7 +336,7 @@ def read_incremental_alter_configs_request_classic(
             give_up()
         configs = []
         configs_count = n
-        for _ in range(configs_count):
+        for configs_step in range(configs_count):
             # resources[].configs[]
             n = read_i16_be(data, pos)
             pos += 2
@@ -402,11 +404,13 @@ def read_incremental_alter_configs_request_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[IncrementalAlterConfigsRequest, i64]:
     """Version 1."""
-    n: int
+    n: i64
     end: i64
     resources: list[AlterConfigsResource]
+    resources_step: i64
     resource_name: str
     configs: list[AlterableConfig]
+    configs_step: i64
     name: str
     value: str | None
     n = data[pos] - 1
@@ -417,7 +421,7 @@ def read_incremental_alter_configs_request_flexible(
         n, pos = read_length(data, pos)
     resources = []
     resources_count = n
-    for _ in range(resources_count):
+    for resources_step in range(resources_count):
         # resources[]
         resource_type = (data[pos] ^ 128) - 128
         n = data[pos + 1] - 1
@@ -437,7 +441,7 @@ def read_incremental_alter_configs_request_flexible(
             n, pos = read_length(data, pos)
         configs = []
         configs_count = n
-        for _ in range(configs_count):
+        for configs_step in range(configs_count):
             # resources[].configs[]
             n = data[pos] - 1
             pos += 1
@@ -550,6 +554,7 @@ def read_incremental_alter_configs_response_classic(
     n: int
     end: i64
     responses: list[AlterConfigsResourceResponse]
+    responses_step: i64
     error_message: str | None
     resource_name: str
     throttle_time_ms = read_i32_be(data, pos)
@@ -559,7 +564,7 @@ def read_incremental_alter_configs_response_classic(
         give_up()
     responses = []
     responses_count = n
-    for _ in range(responses_count):
+    for responses_step in range(responses_count):
         # responses[]
         error_code = read_i16_be(data, pos)
         n = read_i16_be(data, pos + 2)
@@ -615,9 +620,10 @@ def read_incremental_alter_configs_response_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[IncrementalAlterConfigsResponse, i64]:
     """Version 1."""
-    n: int
+    n: i64
     end: i64
     responses: list[AlterConfigsResourceResponse]
+    responses_step: i64
     error_message: str | None
     resource_name: str
     throttle_time_ms = read_i32_be(data, pos)
@@ -629,7 +635,7 @@ def read_incremental_alter_configs_response_flexible(
         n, pos = read_length(data, pos)
     responses = []
     responses_count = n
-    for _ in range(responses_count):
+    for responses_step in range(responses_count):
         # responses[]
         error_code = read_i16_be(data, pos)
         n = data[pos + 2] - 1

@@ -280,7 +280,7 @@ def write_init_producer_id_request_classic(out: BytesWriter, message: InitProduc
 
 def read_init_producer_id_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[InitProducerIdRequest, i64]:
     """Versions 2-6."""
-    n: int
+    n: i64
     end: i64
     transactional_id: str | None
     n = data[pos] - 1

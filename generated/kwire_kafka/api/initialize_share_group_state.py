@@ -300,11 +300,13 @@ def read_initialize_share_group_state_request_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[InitializeShareGroupStateRequest, i64]:
     """Version 0."""
-    n: int
+    n: i64
     end: i64
     group_id: str
     topics: list[InitializeStateData]
+    topics_step: i64
     partitions: list[PartitionData]
+    partitions_step: i64
     n = data[pos] - 1
     pos += 1
     if n < 0:
@@ -322,7 +324,7 @@ def read_initialize_share_group_state_request_flexible(
         n, pos = read_length(data, pos)
     topics = []
     topics_count = n
-    for _ in range(topics_count):
+    for topics_step in range(topics_count):
         # topics[]
         topic_id = Uuid(data[pos : pos + 16])
         n = data[pos + 16] - 1
@@ -333,7 +335,7 @@ def read_initialize_share_group_state_request_flexible(
             n, pos = read_length(data, pos)
         partitions = []
         partitions_count = n
-        for _ in range(partitions_count):
+        for partitions_step in range(partitions_count):
             # topics[].partitions[]
             partition = read_i32_be(data, pos)
             state_epoch = read_i32_be(data, pos + 4)
@@ -408,10 +410,12 @@ def read_initialize_share_group_state_response_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[InitializeShareGroupStateResponse, i64]:
     """Version 0."""
-    n: int
+    n: i64
     end: i64
     results: list[InitializeStateResult]
+    results_step: i64
     partitions: list[PartitionResult]
+    partitions_step: i64
     error_message: str | None
     n = data[pos] - 1
     pos += 1
@@ -421,7 +425,7 @@ def read_initialize_share_group_state_response_flexible(
         n, pos = read_length(data, pos)
     results = []
     results_count = n
-    for _ in range(results_count):
+    for results_step in range(results_count):
         # results[]
         topic_id = Uuid(data[pos : pos + 16])
         n = data[pos + 16] - 1
@@ -432,7 +436,7 @@ def read_initialize_share_group_state_response_flexible(
             n, pos = read_length(data, pos)
         partitions = []
         partitions_count = n
-        for _ in range(partitions_count):
+        for partitions_step in range(partitions_count):
             # results[].partitions[]
             partition = read_i32_be(data, pos)
             error_code = read_i16_be(data, pos + 4)

@@ -369,6 +369,7 @@ def read_join_group_request_classic(data: bytes, pos: i64, version: i64) -> tupl
     group_instance_id: str | None
     protocol_type: str
     protocols: list[JoinGroupRequestProtocol]
+    protocols_step: i64
     name: str
     metadata: bytes
     reason: str | None
@@ -417,7 +418,7 @@ def read_join_group_request_classic(data: bytes, pos: i64, version: i64) -> tupl
         give_up()
     protocols = []
     protocols_count = n
-    for _ in range(protocols_count):
+    for protocols_step in range(protocols_count):
         # protocols[]
         n = read_i16_be(data, pos)
         pos += 2
@@ -492,13 +493,14 @@ def write_join_group_request_classic(out: BytesWriter, message: JoinGroupRequest
 
 def read_join_group_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[JoinGroupRequest, i64]:
     """Versions 6-9."""
-    n: int
+    n: i64
     end: i64
     group_id: str
     member_id: str
     group_instance_id: str | None
     protocol_type: str
     protocols: list[JoinGroupRequestProtocol]
+    protocols_step: i64
     name: str
     metadata: bytes
     reason: str | None
@@ -549,7 +551,7 @@ def read_join_group_request_flexible(data: bytes, pos: i64, version: i64) -> tup
         n, pos = read_length(data, pos)
     protocols = []
     protocols_count = n
-    for _ in range(protocols_count):
+    for protocols_step in range(protocols_count):
         # protocols[]
         n = data[pos] - 1
         pos += 1
@@ -697,6 +699,7 @@ def read_join_group_response_classic(data: bytes, pos: i64, version: i64) -> tup
     leader: str
     member_id: str
     members: list[JoinGroupResponseMember]
+    members_step: i64
     members_member_id: str
     group_instance_id: str | None
     metadata: bytes
@@ -736,7 +739,7 @@ def read_join_group_response_classic(data: bytes, pos: i64, version: i64) -> tup
         give_up()
     members = []
     members_count = n
-    for _ in range(members_count):
+    for members_step in range(members_count):
         # members[]
         n = read_i16_be(data, pos)
         pos += 2
@@ -826,13 +829,14 @@ def write_join_group_response_classic(out: BytesWriter, message: JoinGroupRespon
 
 def read_join_group_response_flexible(data: bytes, pos: i64, version: i64) -> tuple[JoinGroupResponse, i64]:
     """Versions 6-9."""
-    n: int
+    n: i64
     end: i64
     protocol_type: str | None
     protocol_name: str | None
     leader: str
     member_id: str
     members: list[JoinGroupResponseMember]
+    members_step: i64
     members_member_id: str
     group_instance_id: str | None
     metadata: bytes
@@ -897,7 +901,7 @@ def read_join_group_response_flexible(data: bytes, pos: i64, version: i64) -> tu
         n, pos = read_length(data, pos)
     members = []
     members_count = n
-    for _ in range(members_count):
+    for members_step in range(members_count):
         # members[]
         n = data[pos] - 1
         pos += 1

@@ -546,20 +546,24 @@ def read_leader_and_isr_request_classic(data: bytes, pos: i64, version: i64) -> 
     n: int
     end: i64
     ungrouped_partition_states: list[LeaderAndIsrPartitionState]
+    ungrouped_partition_states_step: i64
     ungrouped_partition_states_topic_name: str
     ungrouped_partition_states_isr: list[int]
     ungrouped_partition_states_replicas: list[int]
     ungrouped_partition_states_adding_replicas: list[int]
     ungrouped_partition_states_removing_replicas: list[int]
     topic_states: list[LeaderAndIsrTopicState]
+    topic_states_step: i64
     topic_states_topic_name: str
     partition_states: list[LeaderAndIsrPartitionState]
+    partition_states_step: i64
     partition_states_topic_name: str
     partition_states_isr: list[int]
     partition_states_replicas: list[int]
     partition_states_adding_replicas: list[int]
     partition_states_removing_replicas: list[int]
     live_leaders: list[LeaderAndIsrLiveLeader]
+    live_leaders_step: i64
     host_name: str
     controller_id = read_i32_be(data, pos)
     is_kraft_controller = False
@@ -578,7 +582,7 @@ def read_leader_and_isr_request_classic(data: bytes, pos: i64, version: i64) -> 
             give_up()
         ungrouped_partition_states = []
         ungrouped_partition_states_count = n
-        for _ in range(ungrouped_partition_states_count):
+        for ungrouped_partition_states_step in range(ungrouped_partition_states_count):
             # ungrouped_partition_states[]
             n = read_i16_be(data, pos)
             pos += 2
@@ -642,7 +646,7 @@ def read_leader_and_isr_request_classic(data: bytes, pos: i64, version: i64) -> 
             give_up()
         topic_states = []
         topic_states_count = n
-        for _ in range(topic_states_count):
+        for topic_states_step in range(topic_states_count):
             # topic_states[]
             n = read_i16_be(data, pos)
             pos += 2
@@ -658,7 +662,7 @@ def read_leader_and_isr_request_classic(data: bytes, pos: i64, version: i64) -> 
                 give_up()
             partition_states = []
             partition_states_count = n
-            for _ in range(partition_states_count):
+            for partition_states_step in range(partition_states_count):
                 # topic_states[].partition_states[]
                 partition_states_topic_name = ""
                 partition_states_partition_index = read_i32_be(data, pos)
@@ -732,7 +736,7 @@ def read_leader_and_isr_request_classic(data: bytes, pos: i64, version: i64) -> 
         give_up()
     live_leaders = []
     live_leaders_count = n
-    for _ in range(live_leaders_count):
+    for live_leaders_step in range(live_leaders_count):
         # live_leaders[]
         broker_id = read_i32_be(data, pos)
         n = read_i16_be(data, pos + 4)
@@ -860,18 +864,21 @@ def write_leader_and_isr_request_classic(out: BytesWriter, message: LeaderAndIsr
 
 def read_leader_and_isr_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[LeaderAndIsrRequest, i64]:
     """Versions 4-7."""
-    n: int
+    n: i64
     end: i64
     ungrouped_partition_states: list[LeaderAndIsrPartitionState]
     topic_states: list[LeaderAndIsrTopicState]
+    topic_states_step: i64
     topic_states_topic_name: str
     partition_states: list[LeaderAndIsrPartitionState]
+    partition_states_step: i64
     partition_states_topic_name: str
     isr: list[int]
     replicas: list[int]
     adding_replicas: list[int]
     removing_replicas: list[int]
     live_leaders: list[LeaderAndIsrLiveLeader]
+    live_leaders_step: i64
     host_name: str
     controller_id = read_i32_be(data, pos)
     pos += 4
@@ -897,7 +904,7 @@ def read_leader_and_isr_request_flexible(data: bytes, pos: i64, version: i64) ->
         n, pos = read_length(data, pos)
     topic_states = []
     topic_states_count = n
-    for _ in range(topic_states_count):
+    for topic_states_step in range(topic_states_count):
         # topic_states[]
         n = data[pos] - 1
         pos += 1
@@ -921,7 +928,7 @@ def read_leader_and_isr_request_flexible(data: bytes, pos: i64, version: i64) ->
             n, pos = read_length(data, pos)
         partition_states = []
         partition_states_count = n
-        for _ in range(partition_states_count):
+        for partition_states_step in range(partition_states_count):
             # topic_states[].partition_states[]
             partition_states_topic_name = ""
             partition_index = read_i32_be(data, pos)
@@ -1013,7 +1020,7 @@ def read_leader_and_isr_request_flexible(data: bytes, pos: i64, version: i64) ->
         n, pos = read_length(data, pos)
     live_leaders = []
     live_leaders_count = n
-    for _ in range(live_leaders_count):
+    for live_leaders_step in range(live_leaders_count):
         # live_leaders[]
         broker_id = read_i32_be(data, pos)
         n = data[pos + 4] - 1
@@ -1175,6 +1182,7 @@ def read_leader_and_isr_response_classic(data: bytes, pos: i64, version: i64) ->
     n: int
     end: i64
     partition_errors: list[LeaderAndIsrPartitionError]
+    partition_errors_step: i64
     topic_name: str
     topics: list[LeaderAndIsrTopicError]
     error_code = read_i16_be(data, pos)
@@ -1184,7 +1192,7 @@ def read_leader_and_isr_response_classic(data: bytes, pos: i64, version: i64) ->
         give_up()
     partition_errors = []
     partition_errors_count = n
-    for _ in range(partition_errors_count):
+    for partition_errors_step in range(partition_errors_count):
         # partition_errors[]
         n = read_i16_be(data, pos)
         pos += 2
@@ -1227,12 +1235,15 @@ def write_leader_and_isr_response_classic(out: BytesWriter, message: LeaderAndIs
 
 def read_leader_and_isr_response_flexible(data: bytes, pos: i64, version: i64) -> tuple[LeaderAndIsrResponse, i64]:
     """Versions 4-7."""
-    n: int
+    n: i64
     end: i64
     partition_errors: list[LeaderAndIsrPartitionError]
+    partition_errors_step: i64
     partition_errors_topic_name: str
     topics: list[LeaderAndIsrTopicError]
+    topics_step: i64
     topics_partition_errors: list[LeaderAndIsrPartitionError]
+    topics_partition_errors_step: i64
     topics_partition_errors_topic_name: str
     error_code = read_i16_be(data, pos)
     pos += 2
@@ -1245,7 +1256,7 @@ def read_leader_and_isr_response_flexible(data: bytes, pos: i64, version: i64) -
             n, pos = read_length(data, pos)
         partition_errors = []
         partition_errors_count = n
-        for _ in range(partition_errors_count):
+        for partition_errors_step in range(partition_errors_count):
             # partition_errors[]
             n = data[pos] - 1
             pos += 1
@@ -1278,7 +1289,7 @@ def read_leader_and_isr_response_flexible(data: bytes, pos: i64, version: i64) -
             n, pos = read_length(data, pos)
         topics = []
         topics_count = n
-        for _ in range(topics_count):
+        for topics_step in range(topics_count):
             # topics[]
             topic_id = Uuid(data[pos : pos + 16])
             n = data[pos + 16] - 1
@@ -1289,7 +1300,7 @@ def read_leader_and_isr_response_flexible(data: bytes, pos: i64, version: i64) -
                 n, pos = read_length(data, pos)
             topics_partition_errors = []
             topics_partition_errors_count = n
-            for _ in range(topics_partition_errors_count):
+            for topics_partition_errors_step in range(topics_partition_errors_count):
                 # topics[].partition_errors[]
                 topics_partition_errors_topic_name = ""
                 topics_partition_errors_partition_index = read_i32_be(data, pos)

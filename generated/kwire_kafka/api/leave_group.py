@@ -257,6 +257,7 @@ def read_leave_group_request_classic(data: bytes, pos: i64, version: i64) -> tup
     group_id: str
     member_id: str
     members: list[MemberIdentity]
+    members_step: i64
     members_member_id: str
     group_instance_id: str | None
     reason: str | None
@@ -284,7 +285,7 @@ def read_leave_group_request_classic(data: bytes, pos: i64, version: i64) -> tup
             give_up()
         members = []
         members_count = n
-        for _ in range(members_count):
+        for members_step in range(members_count):
             # members[]
             n = read_i16_be(data, pos)
             pos += 2
@@ -344,11 +345,12 @@ def write_leave_group_request_classic(out: BytesWriter, message: LeaveGroupReque
 
 def read_leave_group_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[LeaveGroupRequest, i64]:
     """Versions 4-5."""
-    n: int
+    n: i64
     end: i64
     group_id: str
     member_id: str
     members: list[MemberIdentity]
+    members_step: i64
     members_member_id: str
     group_instance_id: str | None
     reason: str | None
@@ -370,7 +372,7 @@ def read_leave_group_request_flexible(data: bytes, pos: i64, version: i64) -> tu
         n, pos = read_length(data, pos)
     members = []
     members_count = n
-    for _ in range(members_count):
+    for members_step in range(members_count):
         # members[]
         n = data[pos] - 1
         pos += 1
@@ -482,6 +484,7 @@ def read_leave_group_response_classic(data: bytes, pos: i64, version: i64) -> tu
     n: int
     end: i64
     members: list[MemberResponse]
+    members_step: i64
     member_id: str
     group_instance_id: str | None
     if version >= 1:
@@ -498,7 +501,7 @@ def read_leave_group_response_classic(data: bytes, pos: i64, version: i64) -> tu
             give_up()
         members = []
         members_count = n
-        for _ in range(members_count):
+        for members_step in range(members_count):
             # members[]
             n = read_i16_be(data, pos)
             pos += 2
@@ -557,9 +560,10 @@ def write_leave_group_response_classic(out: BytesWriter, message: LeaveGroupResp
 
 def read_leave_group_response_flexible(data: bytes, pos: i64, version: i64) -> tuple[LeaveGroupResponse, i64]:
     """Versions 4-5."""
-    n: int
+    n: i64
     end: i64
     members: list[MemberResponse]
+    members_step: i64
     member_id: str
     group_instance_id: str | None
     throttle_time_ms = read_i32_be(data, pos)
@@ -572,7 +576,7 @@ def read_leave_group_response_flexible(data: bytes, pos: i64, version: i64) -> t
         n, pos = read_length(data, pos)
     members = []
     members_count = n
-    for _ in range(members_count):
+    for members_step in range(members_count):
         # members[]
         n = data[pos] - 1
         pos += 1

@@ -196,7 +196,7 @@ def read_list_config_resources_request_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[ListConfigResourcesRequest, i64]:
     """Versions 0-1."""
-    n: int
+    n: i64
     resource_types: list[int]
     if version >= 1:
         n = data[pos] - 1
@@ -246,9 +246,10 @@ def read_list_config_resources_response_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[ListConfigResourcesResponse, i64]:
     """Versions 0-1."""
-    n: int
+    n: i64
     end: i64
     config_resources: list[ConfigResource]
+    config_resources_step: i64
     resource_name: str
     throttle_time_ms = read_i32_be(data, pos)
     error_code = read_i16_be(data, pos + 4)
@@ -260,7 +261,7 @@ def read_list_config_resources_response_flexible(
         n, pos = read_length(data, pos)
     config_resources = []
     config_resources_count = n
-    for _ in range(config_resources_count):
+    for config_resources_step in range(config_resources_count):
         # config_resources[]
         n = data[pos] - 1
         pos += 1

@@ -227,10 +227,12 @@ def write_list_groups_request_classic(out: BytesWriter, message: ListGroupsReque
 
 def read_list_groups_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[ListGroupsRequest, i64]:
     """Versions 3-5."""
-    n: int
+    n: i64
     end: i64
     states_filter: list[str]
+    states_filter_step: i64
     types_filter: list[str]
+    types_filter_step: i64
     if version >= 4:
         n = data[pos] - 1
         pos += 1
@@ -240,7 +242,7 @@ def read_list_groups_request_flexible(data: bytes, pos: i64, version: i64) -> tu
             n, pos = read_length(data, pos)
         states_filter = []
         states_filter_count = n
-        for _ in range(states_filter_count):
+        for states_filter_step in range(states_filter_count):
             n = data[pos] - 1
             pos += 1
             if n < 0:
@@ -262,7 +264,7 @@ def read_list_groups_request_flexible(data: bytes, pos: i64, version: i64) -> tu
             n, pos = read_length(data, pos)
         types_filter = []
         types_filter_count = n
-        for _ in range(types_filter_count):
+        for types_filter_step in range(types_filter_count):
             n = data[pos] - 1
             pos += 1
             if n < 0:
@@ -332,6 +334,7 @@ def read_list_groups_response_classic(data: bytes, pos: i64, version: i64) -> tu
     n: int
     end: i64
     groups: list[ListedGroup]
+    groups_step: i64
     group_id: str
     protocol_type: str
     group_state: str
@@ -348,7 +351,7 @@ def read_list_groups_response_classic(data: bytes, pos: i64, version: i64) -> tu
         give_up()
     groups = []
     groups_count = n
-    for _ in range(groups_count):
+    for groups_step in range(groups_count):
         # groups[]
         n = read_i16_be(data, pos)
         pos += 2
@@ -395,9 +398,10 @@ def write_list_groups_response_classic(out: BytesWriter, message: ListGroupsResp
 
 def read_list_groups_response_flexible(data: bytes, pos: i64, version: i64) -> tuple[ListGroupsResponse, i64]:
     """Versions 3-5."""
-    n: int
+    n: i64
     end: i64
     groups: list[ListedGroup]
+    groups_step: i64
     group_id: str
     protocol_type: str
     group_state: str
@@ -412,7 +416,7 @@ def read_list_groups_response_flexible(data: bytes, pos: i64, version: i64) -> t
         n, pos = read_length(data, pos)
     groups = []
     groups_count = n
-    for _ in range(groups_count):
+    for groups_step in range(groups_count):
         # groups[]
         n = data[pos] - 1
         pos += 1

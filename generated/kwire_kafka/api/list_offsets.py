@@ -396,8 +396,10 @@ def read_list_offsets_request_classic(data: bytes, pos: i64, version: i64) -> tu
     n: int
     end: i64
     topics: list[ListOffsetsTopic]
+    topics_step: i64
     name: str
     partitions: list[ListOffsetsPartition]
+    partitions_step: i64
     replica_id = read_i32_be(data, pos)
     pos += 4
     if version >= 2:
@@ -411,7 +413,7 @@ def read_list_offsets_request_classic(data: bytes, pos: i64, version: i64) -> tu
         give_up()
     topics = []
     topics_count = n
-    for _ in range(topics_count):
+    for topics_step in range(topics_count):
         # topics[]
         n = read_i16_be(data, pos)
         pos += 2
@@ -426,7 +428,7 @@ def read_list_offsets_request_classic(data: bytes, pos: i64, version: i64) -> tu
             give_up()
         partitions = []
         partitions_count = n
-        for _ in range(partitions_count):
+        for partitions_step in range(partitions_count):
             # topics[].partitions[]
             partition_index = read_i32_be(data, pos)
             pos += 4
@@ -491,11 +493,13 @@ def write_list_offsets_request_classic(out: BytesWriter, message: ListOffsetsReq
 
 def read_list_offsets_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[ListOffsetsRequest, i64]:
     """Versions 6-11."""
-    n: int
+    n: i64
     end: i64
     topics: list[ListOffsetsTopic]
+    topics_step: i64
     name: str
     partitions: list[ListOffsetsPartition]
+    partitions_step: i64
     replica_id = read_i32_be(data, pos)
     isolation_level = (data[pos + 4] ^ 128) - 128
     n = data[pos + 5] - 1
@@ -506,7 +510,7 @@ def read_list_offsets_request_flexible(data: bytes, pos: i64, version: i64) -> t
         n, pos = read_length(data, pos)
     topics = []
     topics_count = n
-    for _ in range(topics_count):
+    for topics_step in range(topics_count):
         # topics[]
         n = data[pos] - 1
         pos += 1
@@ -525,7 +529,7 @@ def read_list_offsets_request_flexible(data: bytes, pos: i64, version: i64) -> t
             n, pos = read_length(data, pos)
         partitions = []
         partitions_count = n
-        for _ in range(partitions_count):
+        for partitions_step in range(partitions_count):
             # topics[].partitions[]
             partition_index = read_i32_be(data, pos)
             current_leader_epoch = read_i32_be(data, pos + 4)
@@ -612,8 +616,10 @@ def read_list_offsets_response_classic(data: bytes, pos: i64, version: i64) -> t
     n: int
     end: i64
     topics: list[ListOffsetsTopicResponse]
+    topics_step: i64
     name: str
     partitions: list[ListOffsetsPartitionResponse]
+    partitions_step: i64
     old_style_offsets: list[int]
     if version >= 2:
         throttle_time_ms = read_i32_be(data, pos)
@@ -626,7 +632,7 @@ def read_list_offsets_response_classic(data: bytes, pos: i64, version: i64) -> t
         give_up()
     topics = []
     topics_count = n
-    for _ in range(topics_count):
+    for topics_step in range(topics_count):
         # topics[]
         n = read_i16_be(data, pos)
         pos += 2
@@ -641,7 +647,7 @@ def read_list_offsets_response_classic(data: bytes, pos: i64, version: i64) -> t
             give_up()
         partitions = []
         partitions_count = n
-        for _ in range(partitions_count):
+        for partitions_step in range(partitions_count):
             # topics[].partitions[]
             partition_index = read_i32_be(data, pos)
             error_code = read_i16_be(data, pos + 4)
@@ -724,11 +730,13 @@ def write_list_offsets_response_classic(out: BytesWriter, message: ListOffsetsRe
 
 def read_list_offsets_response_flexible(data: bytes, pos: i64, version: i64) -> tuple[ListOffsetsResponse, i64]:
     """Versions 6-11."""
-    n: int
+    n: i64
     end: i64
     topics: list[ListOffsetsTopicResponse]
+    topics_step: i64
     name: str
     partitions: list[ListOffsetsPartitionResponse]
+    partitions_step: i64
     old_style_offsets: list[int]
     throttle_time_ms = read_i32_be(data, pos)
     n = data[pos + 4] - 1
@@ -739,7 +747,7 @@ def read_list_offsets_response_flexible(data: bytes, pos: i64, version: i64) -> 
         n, pos = read_length(data, pos)
     topics = []
     topics_count = n
-    for _ in range(topics_count):
+    for topics_step in range(topics_count):
         # topics[]
         n = data[pos] - 1
         pos += 1
@@ -758,7 +766,7 @@ def read_list_offsets_response_flexible(data: bytes, pos: i64, version: i64) -> 
             n, pos = read_length(data, pos)
         partitions = []
         partitions_count = n
-        for _ in range(partitions_count):
+        for partitions_step in range(partitions_count):
             # topics[].partitions[]
             partition_index = read_i32_be(data, pos)
             error_code = read_i16_be(data, pos + 4)

@@ -298,9 +298,10 @@ def read_list_partition_reassignments_request_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[ListPartitionReassignmentsRequest, i64]:
     """Version 0."""
-    n: int
+    n: i64
     end: i64
     topics: list[ListPartitionReassignmentsTopics] | None
+    topics_step: i64
     name: str
     partition_indexes: list[int]
     timeout_ms = read_i32_be(data, pos)
@@ -313,7 +314,7 @@ def read_list_partition_reassignments_request_flexible(
             n, pos = read_length(data, pos)
         topics = []
         topics_count = n
-        for _ in range(topics_count):
+        for topics_step in range(topics_count):
             # topics[]
             n = data[pos] - 1
             pos += 1
@@ -394,12 +395,14 @@ def read_list_partition_reassignments_response_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[ListPartitionReassignmentsResponse, i64]:
     """Version 0."""
-    n: int
+    n: i64
     end: i64
     error_message: str | None
     topics: list[OngoingTopicReassignment]
+    topics_step: i64
     name: str
     partitions: list[OngoingPartitionReassignment]
+    partitions_step: i64
     replicas: list[int]
     adding_replicas: list[int]
     removing_replicas: list[int]
@@ -423,7 +426,7 @@ def read_list_partition_reassignments_response_flexible(
         n, pos = read_length(data, pos)
     topics = []
     topics_count = n
-    for _ in range(topics_count):
+    for topics_step in range(topics_count):
         # topics[]
         n = data[pos] - 1
         pos += 1
@@ -442,7 +445,7 @@ def read_list_partition_reassignments_response_flexible(
             n, pos = read_length(data, pos)
         partitions = []
         partitions_count = n
-        for _ in range(partitions_count):
+        for partitions_step in range(partitions_count):
             # topics[].partitions[]
             partition_index = read_i32_be(data, pos)
             n = data[pos + 4] - 1

@@ -244,9 +244,10 @@ def read_list_transactions_request_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[ListTransactionsRequest, i64]:
     """Versions 0-2."""
-    n: int
+    n: i64
     end: i64
     state_filters: list[str]
+    state_filters_step: i64
     producer_id_filters: list[int]
     transactional_id_pattern: str | None
     n = data[pos] - 1
@@ -257,7 +258,7 @@ def read_list_transactions_request_flexible(
         n, pos = read_length(data, pos)
     state_filters = []
     state_filters_count = n
-    for _ in range(state_filters_count):
+    for state_filters_step in range(state_filters_count):
         n = data[pos] - 1
         pos += 1
         if n < 0:
@@ -363,10 +364,12 @@ def read_list_transactions_response_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[ListTransactionsResponse, i64]:
     """Versions 0-2."""
-    n: int
+    n: i64
     end: i64
     unknown_state_filters: list[str]
+    unknown_state_filters_step: i64
     transaction_states: list[TransactionState]
+    transaction_states_step: i64
     transactional_id: str
     transaction_state: str
     throttle_time_ms = read_i32_be(data, pos)
@@ -379,7 +382,7 @@ def read_list_transactions_response_flexible(
         n, pos = read_length(data, pos)
     unknown_state_filters = []
     unknown_state_filters_count = n
-    for _ in range(unknown_state_filters_count):
+    for unknown_state_filters_step in range(unknown_state_filters_count):
         n = data[pos] - 1
         pos += 1
         if n < 0:
@@ -398,7 +401,7 @@ def read_list_transactions_response_flexible(
         n, pos = read_length(data, pos)
     transaction_states = []
     transaction_states_count = n
-    for _ in range(transaction_states_count):
+    for transaction_states_step in range(transaction_states_count):
         # transaction_states[]
         n = data[pos] - 1
         pos += 1

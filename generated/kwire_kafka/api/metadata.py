@@ -496,6 +496,7 @@ def read_metadata_request_classic(data: bytes, pos: i64, version: i64) -> tuple[
     n: int
     end: i64
     topics: list[MetadataRequestTopic] | None
+    topics_step: i64
     name: str | None
     n = read_i32_be(data, pos)
     pos += 4
@@ -507,7 +508,7 @@ def read_metadata_request_classic(data: bytes, pos: i64, version: i64) -> tuple[
     else:
         topics = []
         topics_count = n
-        for _ in range(topics_count):
+        for topics_step in range(topics_count):
             # topics[]
             topic_id = ZERO_UUID
             n = read_i16_be(data, pos)
@@ -581,9 +582,10 @@ def write_metadata_request_classic(out: BytesWriter, message: MetadataRequest, v
 
 def read_metadata_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[MetadataRequest, i64]:
     """Versions 9-13."""
-    n: int
+    n: i64
     end: i64
     topics: list[MetadataRequestTopic] | None
+    topics_step: i64
     name: str | None
     n = data[pos] - 1
     pos += 1
@@ -594,7 +596,7 @@ def read_metadata_request_flexible(data: bytes, pos: i64, version: i64) -> tuple
             n, pos = read_length(data, pos)
         topics = []
         topics_count = n
-        for _ in range(topics_count):
+        for topics_step in range(topics_count):
             # topics[]
             if version >= 10:
                 topic_id = Uuid(data[pos : pos + 16])
@@ -692,12 +694,15 @@ def read_metadata_response_classic(data: bytes, pos: i64, version: i64) -> tuple
     n: int
     end: i64
     brokers: list[MetadataResponseBroker]
+    brokers_step: i64
     host: str
     rack: str | None
     cluster_id: str | None
     topics: list[MetadataResponseTopic]
+    topics_step: i64
     name: str | None
     partitions: list[MetadataResponsePartition]
+    partitions_step: i64
     replica_nodes: list[int]
     isr_nodes: list[int]
     offline_replicas: list[int]
@@ -712,7 +717,7 @@ def read_metadata_response_classic(data: bytes, pos: i64, version: i64) -> tuple
         give_up()
     brokers = []
     brokers_count = n
-    for _ in range(brokers_count):
+    for brokers_step in range(brokers_count):
         # brokers[]
         node_id = read_i32_be(data, pos)
         n = read_i16_be(data, pos + 4)
@@ -759,7 +764,7 @@ def read_metadata_response_classic(data: bytes, pos: i64, version: i64) -> tuple
         give_up()
     topics = []
     topics_count = n
-    for _ in range(topics_count):
+    for topics_step in range(topics_count):
         # topics[]
         topics_error_code = read_i16_be(data, pos)
         n = read_i16_be(data, pos + 2)
@@ -781,7 +786,7 @@ def read_metadata_response_classic(data: bytes, pos: i64, version: i64) -> tuple
             give_up()
         partitions = []
         partitions_count = n
-        for _ in range(partitions_count):
+        for partitions_step in range(partitions_count):
             # topics[].partitions[]
             partitions_error_code = read_i16_be(data, pos)
             partition_index = read_i32_be(data, pos + 2)
@@ -942,15 +947,18 @@ def write_metadata_response_classic(out: BytesWriter, message: MetadataResponse,
 
 def read_metadata_response_flexible(data: bytes, pos: i64, version: i64) -> tuple[MetadataResponse, i64]:
     """Versions 9-13."""
-    n: int
+    n: i64
     end: i64
     brokers: list[MetadataResponseBroker]
+    brokers_step: i64
     host: str
     rack: str | None
     cluster_id: str | None
     topics: list[MetadataResponseTopic]
+    topics_step: i64
     name: str | None
     partitions: list[MetadataResponsePartition]
+    partitions_step: i64
     replica_nodes: list[int]
     isr_nodes: list[int]
     offline_replicas: list[int]
@@ -963,7 +971,7 @@ def read_metadata_response_flexible(data: bytes, pos: i64, version: i64) -> tupl
         n, pos = read_length(data, pos)
     brokers = []
     brokers_count = n
-    for _ in range(brokers_count):
+    for brokers_step in range(brokers_count):
         # brokers[]
         node_id = read_i32_be(data, pos)
         n = data[pos + 4] - 1
@@ -1011,7 +1019,7 @@ def read_metadata_response_flexible(data: bytes, pos: i64, version: i64) -> tupl
         n, pos = read_length(data, pos)
     topics = []
     topics_count = n
-    for _ in range(topics_count):
+    for topics_step in range(topics_count):
         # topics[]
         topics_error_code = read_i16_be(data, pos)
         n = data[pos + 2] - 1
@@ -1041,7 +1049,7 @@ def read_metadata_response_flexible(data: bytes, pos: i64, version: i64) -> tupl
             n, pos = read_length(data, pos)
         partitions = []
         partitions_count = n
-        for _ in range(partitions_count):
+        for partitions_step in range(partitions_count):
             # topics[].partitions[]
             partitions_error_code = read_i16_be(data, pos)
             partition_index = read_i32_be(data, pos + 2)

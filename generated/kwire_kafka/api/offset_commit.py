@@ -414,8 +414,10 @@ def read_offset_commit_request_classic(data: bytes, pos: i64, version: i64) -> t
     member_id: str
     group_instance_id: str | None
     topics: list[OffsetCommitRequestTopic]
+    topics_step: i64
     name: str
     partitions: list[OffsetCommitRequestPartition]
+    partitions_step: i64
     committed_metadata: str | None
     n = read_i16_be(data, pos)
     pos += 2
@@ -458,7 +460,7 @@ def read_offset_commit_request_classic(data: bytes, pos: i64, version: i64) -> t
         give_up()
     topics = []
     topics_count = n
-    for _ in range(topics_count):
+    for topics_step in range(topics_count):
         # topics[]
         n = read_i16_be(data, pos)
         pos += 2
@@ -474,7 +476,7 @@ def read_offset_commit_request_classic(data: bytes, pos: i64, version: i64) -> t
             give_up()
         partitions = []
         partitions_count = n
-        for _ in range(partitions_count):
+        for partitions_step in range(partitions_count):
             # topics[].partitions[]
             partition_index = read_i32_be(data, pos)
             committed_offset = read_i64_be(data, pos + 4)
@@ -572,14 +574,16 @@ def write_offset_commit_request_classic(out: BytesWriter, message: OffsetCommitR
 
 def read_offset_commit_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[OffsetCommitRequest, i64]:
     """Versions 8-10."""
-    n: int
+    n: i64
     end: i64
     group_id: str
     member_id: str
     group_instance_id: str | None
     topics: list[OffsetCommitRequestTopic]
+    topics_step: i64
     name: str
     partitions: list[OffsetCommitRequestPartition]
+    partitions_step: i64
     committed_metadata: str | None
     n = data[pos] - 1
     pos += 1
@@ -619,7 +623,7 @@ def read_offset_commit_request_flexible(data: bytes, pos: i64, version: i64) -> 
         n, pos = read_length(data, pos)
     topics = []
     topics_count = n
-    for _ in range(topics_count):
+    for topics_step in range(topics_count):
         # topics[]
         if version <= 9:
             n = data[pos] - 1
@@ -644,7 +648,7 @@ def read_offset_commit_request_flexible(data: bytes, pos: i64, version: i64) -> 
             n, pos = read_length(data, pos)
         partitions = []
         partitions_count = n
-        for _ in range(partitions_count):
+        for partitions_step in range(partitions_count):
             # topics[].partitions[]
             partition_index = read_i32_be(data, pos)
             committed_offset = read_i64_be(data, pos + 4)
@@ -773,8 +777,10 @@ def read_offset_commit_response_classic(data: bytes, pos: i64, version: i64) -> 
     n: int
     end: i64
     topics: list[OffsetCommitResponseTopic]
+    topics_step: i64
     name: str
     partitions: list[OffsetCommitResponsePartition]
+    partitions_step: i64
     if version >= 3:
         throttle_time_ms = read_i32_be(data, pos)
         pos += 4
@@ -786,7 +792,7 @@ def read_offset_commit_response_classic(data: bytes, pos: i64, version: i64) -> 
         give_up()
     topics = []
     topics_count = n
-    for _ in range(topics_count):
+    for topics_step in range(topics_count):
         # topics[]
         n = read_i16_be(data, pos)
         pos += 2
@@ -802,7 +808,7 @@ def read_offset_commit_response_classic(data: bytes, pos: i64, version: i64) -> 
             give_up()
         partitions = []
         partitions_count = n
-        for _ in range(partitions_count):
+        for partitions_step in range(partitions_count):
             # topics[].partitions[]
             partition_index = read_i32_be(data, pos)
             error_code = read_i16_be(data, pos + 4)
@@ -842,11 +848,13 @@ def write_offset_commit_response_classic(out: BytesWriter, message: OffsetCommit
 
 def read_offset_commit_response_flexible(data: bytes, pos: i64, version: i64) -> tuple[OffsetCommitResponse, i64]:
     """Versions 8-10."""
-    n: int
+    n: i64
     end: i64
     topics: list[OffsetCommitResponseTopic]
+    topics_step: i64
     name: str
     partitions: list[OffsetCommitResponsePartition]
+    partitions_step: i64
     throttle_time_ms = read_i32_be(data, pos)
     n = data[pos + 4] - 1
     pos += 5
@@ -856,7 +864,7 @@ def read_offset_commit_response_flexible(data: bytes, pos: i64, version: i64) ->
         n, pos = read_length(data, pos)
     topics = []
     topics_count = n
-    for _ in range(topics_count):
+    for topics_step in range(topics_count):
         # topics[]
         if version <= 9:
             n = data[pos] - 1
@@ -881,7 +889,7 @@ def read_offset_commit_response_flexible(data: bytes, pos: i64, version: i64) ->
             n, pos = read_length(data, pos)
         partitions = []
         partitions_count = n
-        for _ in range(partitions_count):
+        for partitions_step in range(partitions_count):
             # topics[].partitions[]
             partition_index = read_i32_be(data, pos)
             error_code = read_i16_be(data, pos + 4)

@@ -292,8 +292,10 @@ def read_offset_delete_request_classic(data: bytes, pos: i64, version: i64) -> t
     end: i64
     group_id: str
     topics: list[OffsetDeleteRequestTopic]
+    topics_step: i64
     name: str
     partitions: list[OffsetDeleteRequestPartition]
+    partitions_step: i64
     n = read_i16_be(data, pos)
     pos += 2
     if n < 0:
@@ -307,7 +309,7 @@ def read_offset_delete_request_classic(data: bytes, pos: i64, version: i64) -> t
         give_up()
     topics = []
     topics_count = n
-    for _ in range(topics_count):
+    for topics_step in range(topics_count):
         # topics[]
         n = read_i16_be(data, pos)
         pos += 2
@@ -322,7 +324,7 @@ def read_offset_delete_request_classic(data: bytes, pos: i64, version: i64) -> t
             give_up()
         partitions = []
         partitions_count = n
-        for _ in range(partitions_count):
+        for partitions_step in range(partitions_count):
             # topics[].partitions[]
             partition_index = read_i32_be(data, pos)
             partitions_item = new_OffsetDeleteRequestPartition(partition_index)
@@ -364,8 +366,10 @@ def read_offset_delete_response_classic(data: bytes, pos: i64, version: i64) -> 
     n: int
     end: i64
     topics: list[OffsetDeleteResponseTopic]
+    topics_step: i64
     name: str
     partitions: list[OffsetDeleteResponsePartition]
+    partitions_step: i64
     error_code = read_i16_be(data, pos)
     throttle_time_ms = read_i32_be(data, pos + 2)
     n = read_i32_be(data, pos + 6)
@@ -374,7 +378,7 @@ def read_offset_delete_response_classic(data: bytes, pos: i64, version: i64) -> 
         give_up()
     topics = []
     topics_count = n
-    for _ in range(topics_count):
+    for topics_step in range(topics_count):
         # topics[]
         n = read_i16_be(data, pos)
         pos += 2
@@ -389,7 +393,7 @@ def read_offset_delete_response_classic(data: bytes, pos: i64, version: i64) -> 
             give_up()
         partitions = []
         partitions_count = n
-        for _ in range(partitions_count):
+        for partitions_step in range(partitions_count):
             # topics[].partitions[]
             partition_index = read_i32_be(data, pos)
             partitions_error_code = read_i16_be(data, pos + 4)

@@ -592,6 +592,7 @@ def read_offset_fetch_request_classic(data: bytes, pos: i64, version: i64) -> tu
     end: i64
     group_id: str
     topics: list[OffsetFetchRequestTopic] | None
+    topics_step: i64
     name: str
     partition_indexes: list[int]
     groups: list[OffsetFetchRequestGroup]
@@ -612,7 +613,7 @@ def read_offset_fetch_request_classic(data: bytes, pos: i64, version: i64) -> tu
     else:
         topics = []
         topics_count = n
-        for _ in range(topics_count):
+        for topics_step in range(topics_count):
             # topics[]
             n = read_i16_be(data, pos)
             pos += 2
@@ -672,16 +673,19 @@ def write_offset_fetch_request_classic(out: BytesWriter, message: OffsetFetchReq
 
 def read_offset_fetch_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[OffsetFetchRequest, i64]:
     """Versions 6-10."""
-    n: int
+    n: i64
     end: i64
     group_id: str
     topics: list[OffsetFetchRequestTopic] | None
+    topics_step: i64
     topics_name: str
     topics_partition_indexes: list[int]
     groups: list[OffsetFetchRequestGroup]
+    groups_step: i64
     groups_group_id: str
     member_id: str | None
     groups_topics: list[OffsetFetchRequestTopics] | None
+    groups_topics_step: i64
     groups_topics_name: str
     groups_topics_partition_indexes: list[int]
     if version <= 7:
@@ -703,7 +707,7 @@ def read_offset_fetch_request_flexible(data: bytes, pos: i64, version: i64) -> t
                 n, pos = read_length(data, pos)
             topics = []
             topics_count = n
-            for _ in range(topics_count):
+            for topics_step in range(topics_count):
                 # topics[]
                 n = data[pos] - 1
                 pos += 1
@@ -743,7 +747,7 @@ def read_offset_fetch_request_flexible(data: bytes, pos: i64, version: i64) -> t
             n, pos = read_length(data, pos)
         groups = []
         groups_count = n
-        for _ in range(groups_count):
+        for groups_step in range(groups_count):
             # groups[]
             n = data[pos] - 1
             pos += 1
@@ -779,7 +783,7 @@ def read_offset_fetch_request_flexible(data: bytes, pos: i64, version: i64) -> t
                     n, pos = read_length(data, pos)
                 groups_topics = []
                 groups_topics_count = n
-                for _ in range(groups_topics_count):
+                for groups_topics_step in range(groups_topics_count):
                     # groups[].topics[]
                     if version <= 9:
                         n = data[pos] - 1
@@ -962,8 +966,10 @@ def read_offset_fetch_response_classic(data: bytes, pos: i64, version: i64) -> t
     n: int
     end: i64
     topics: list[OffsetFetchResponseTopic]
+    topics_step: i64
     name: str
     partitions: list[OffsetFetchResponsePartition]
+    partitions_step: i64
     metadata: str | None
     groups: list[OffsetFetchResponseGroup]
     if version >= 3:
@@ -977,7 +983,7 @@ def read_offset_fetch_response_classic(data: bytes, pos: i64, version: i64) -> t
         give_up()
     topics = []
     topics_count = n
-    for _ in range(topics_count):
+    for topics_step in range(topics_count):
         # topics[]
         n = read_i16_be(data, pos)
         pos += 2
@@ -992,7 +998,7 @@ def read_offset_fetch_response_classic(data: bytes, pos: i64, version: i64) -> t
             give_up()
         partitions = []
         partitions_count = n
-        for _ in range(partitions_count):
+        for partitions_step in range(partitions_count):
             # topics[].partitions[]
             partition_index = read_i32_be(data, pos)
             committed_offset = read_i64_be(data, pos + 4)
@@ -1069,17 +1075,22 @@ def write_offset_fetch_response_classic(out: BytesWriter, message: OffsetFetchRe
 
 def read_offset_fetch_response_flexible(data: bytes, pos: i64, version: i64) -> tuple[OffsetFetchResponse, i64]:
     """Versions 6-10."""
-    n: int
+    n: i64
     end: i64
     topics: list[OffsetFetchResponseTopic]
+    topics_step: i64
     topics_name: str
     topics_partitions: list[OffsetFetchResponsePartition]
+    topics_partitions_step: i64
     topics_partitions_metadata: str | None
     groups: list[OffsetFetchResponseGroup]
+    groups_step: i64
     group_id: str
     groups_topics: list[OffsetFetchResponseTopics]
+    groups_topics_step: i64
     groups_topics_name: str
     groups_topics_partitions: list[OffsetFetchResponsePartitions]
+    groups_topics_partitions_step: i64
     groups_topics_partitions_metadata: str | None
     throttle_time_ms = read_i32_be(data, pos)
     pos += 4
@@ -1092,7 +1103,7 @@ def read_offset_fetch_response_flexible(data: bytes, pos: i64, version: i64) -> 
             n, pos = read_length(data, pos)
         topics = []
         topics_count = n
-        for _ in range(topics_count):
+        for topics_step in range(topics_count):
             # topics[]
             n = data[pos] - 1
             pos += 1
@@ -1111,7 +1122,7 @@ def read_offset_fetch_response_flexible(data: bytes, pos: i64, version: i64) -> 
                 n, pos = read_length(data, pos)
             topics_partitions = []
             topics_partitions_count = n
-            for _ in range(topics_partitions_count):
+            for topics_partitions_step in range(topics_partitions_count):
                 # topics[].partitions[]
                 topics_partitions_partition_index = read_i32_be(data, pos)
                 topics_partitions_committed_offset = read_i64_be(data, pos + 4)
@@ -1160,7 +1171,7 @@ def read_offset_fetch_response_flexible(data: bytes, pos: i64, version: i64) -> 
             n, pos = read_length(data, pos)
         groups = []
         groups_count = n
-        for _ in range(groups_count):
+        for groups_step in range(groups_count):
             # groups[]
             n = data[pos] - 1
             pos += 1
@@ -1179,7 +1190,7 @@ def read_offset_fetch_response_flexible(data: bytes, pos: i64, version: i64) -> 
                 n, pos = read_length(data, pos)
             groups_topics = []
             groups_topics_count = n
-            for _ in range(groups_topics_count):
+            for groups_topics_step in range(groups_topics_count):
                 # groups[].topics[]
                 if version <= 9:
                     n = data[pos] - 1
@@ -1204,7 +1215,7 @@ def read_offset_fetch_response_flexible(data: bytes, pos: i64, version: i64) -> 
                     n, pos = read_length(data, pos)
                 groups_topics_partitions = []
                 groups_topics_partitions_count = n
-                for _ in range(groups_topics_partitions_count):
+                for groups_topics_partitions_step in range(groups_topics_partitions_count):
                     # groups[].topics[].partitions[]
                     groups_topics_partitions_partition_index = read_i32_be(data, pos)
                     groups_topics_partitions_committed_offset = read_i64_be(data, pos + 4)

@@ -334,8 +334,10 @@ def read_offset_for_leader_epoch_request_classic(
     n: int
     end: i64
     topics: list[OffsetForLeaderTopic]
+    topics_step: i64
     topic: str
     partitions: list[OffsetForLeaderPartition]
+    partitions_step: i64
     if version >= 3:
         replica_id = read_i32_be(data, pos)
         pos += 4
@@ -347,7 +349,7 @@ def read_offset_for_leader_epoch_request_classic(
         give_up()
     topics = []
     topics_count = n
-    for _ in range(topics_count):
+    for topics_step in range(topics_count):
         # topics[]
         n = read_i16_be(data, pos)
         pos += 2
@@ -362,7 +364,7 @@ def read_offset_for_leader_epoch_request_classic(
             give_up()
         partitions = []
         partitions_count = n
-        for _ in range(partitions_count):
+        for partitions_step in range(partitions_count):
             # topics[].partitions[]
             partition = read_i32_be(data, pos)
             pos += 4
@@ -414,11 +416,13 @@ def read_offset_for_leader_epoch_request_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[OffsetForLeaderEpochRequest, i64]:
     """Version 4."""
-    n: int
+    n: i64
     end: i64
     topics: list[OffsetForLeaderTopic]
+    topics_step: i64
     topic: str
     partitions: list[OffsetForLeaderPartition]
+    partitions_step: i64
     replica_id = read_i32_be(data, pos)
     n = data[pos + 4] - 1
     pos += 5
@@ -428,7 +432,7 @@ def read_offset_for_leader_epoch_request_flexible(
         n, pos = read_length(data, pos)
     topics = []
     topics_count = n
-    for _ in range(topics_count):
+    for topics_step in range(topics_count):
         # topics[]
         n = data[pos] - 1
         pos += 1
@@ -447,7 +451,7 @@ def read_offset_for_leader_epoch_request_flexible(
             n, pos = read_length(data, pos)
         partitions = []
         partitions_count = n
-        for _ in range(partitions_count):
+        for partitions_step in range(partitions_count):
             # topics[].partitions[]
             partition = read_i32_be(data, pos)
             current_leader_epoch = read_i32_be(data, pos + 4)
@@ -525,8 +529,10 @@ def read_offset_for_leader_epoch_response_classic(
     n: int
     end: i64
     topics: list[OffsetForLeaderTopicResult]
+    topics_step: i64
     topic: str
     partitions: list[EpochEndOffset]
+    partitions_step: i64
     if version >= 2:
         throttle_time_ms = read_i32_be(data, pos)
         pos += 4
@@ -538,7 +544,7 @@ def read_offset_for_leader_epoch_response_classic(
         give_up()
     topics = []
     topics_count = n
-    for _ in range(topics_count):
+    for topics_step in range(topics_count):
         # topics[]
         n = read_i16_be(data, pos)
         pos += 2
@@ -553,7 +559,7 @@ def read_offset_for_leader_epoch_response_classic(
             give_up()
         partitions = []
         partitions_count = n
-        for _ in range(partitions_count):
+        for partitions_step in range(partitions_count):
             # topics[].partitions[]
             error_code = read_i16_be(data, pos)
             partition = read_i32_be(data, pos + 2)
@@ -607,11 +613,13 @@ def read_offset_for_leader_epoch_response_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[OffsetForLeaderEpochResponse, i64]:
     """Version 4."""
-    n: int
+    n: i64
     end: i64
     topics: list[OffsetForLeaderTopicResult]
+    topics_step: i64
     topic: str
     partitions: list[EpochEndOffset]
+    partitions_step: i64
     throttle_time_ms = read_i32_be(data, pos)
     n = data[pos + 4] - 1
     pos += 5
@@ -621,7 +629,7 @@ def read_offset_for_leader_epoch_response_flexible(
         n, pos = read_length(data, pos)
     topics = []
     topics_count = n
-    for _ in range(topics_count):
+    for topics_step in range(topics_count):
         # topics[]
         n = data[pos] - 1
         pos += 1
@@ -640,7 +648,7 @@ def read_offset_for_leader_epoch_response_flexible(
             n, pos = read_length(data, pos)
         partitions = []
         partitions_count = n
-        for _ in range(partitions_count):
+        for partitions_step in range(partitions_count):
             # topics[].partitions[]
             error_code = read_i16_be(data, pos)
             partition = read_i32_be(data, pos + 2)

@@ -590,9 +590,10 @@ def new_ProduceResponse(responses: list[TopicProduceResponse], throttle_time_ms:
 
 
 def read_ProduceResponse_tags(self: ProduceResponse, data: bytes, pos: i64, version: i64) -> i64:
-    n: int
+    n: i64
     end: i64
     node_endpoints: list[NodeEndpoint]
+    node_endpoints_step: i64
     host: str
     rack: str | None
     unknown: list[tuple[int, bytes]] = []
@@ -617,7 +618,7 @@ def read_ProduceResponse_tags(self: ProduceResponse, data: bytes, pos: i64, vers
                 n, pos = read_length(data, pos)
             node_endpoints = []
             node_endpoints_count = n
-            for _ in range(node_endpoints_count):
+            for node_endpoints_step in range(node_endpoints_count):
                 # node_endpoints[]
                 node_id = read_i32_be(data, pos)
                 n = data[pos + 4] - 1
@@ -703,8 +704,10 @@ def read_produce_request_classic(data: bytes, pos: i64, version: i64) -> tuple[P
     end: i64
     transactional_id: str | None
     topic_data: list[TopicProduceData]
+    topic_data_step: i64
     name: str
     partition_data: list[PartitionProduceData]
+    partition_data_step: i64
     records: bytes | None
     if version >= 3:
         n = read_i16_be(data, pos)
@@ -725,7 +728,7 @@ def read_produce_request_classic(data: bytes, pos: i64, version: i64) -> tuple[P
         give_up()
     topic_data = []
     topic_data_count = n
-    for _ in range(topic_data_count):
+    for topic_data_step in range(topic_data_count):
         # topic_data[]
         n = read_i16_be(data, pos)
         pos += 2
@@ -741,7 +744,7 @@ def read_produce_request_classic(data: bytes, pos: i64, version: i64) -> tuple[P
             give_up()
         partition_data = []
         partition_data_count = n
-        for _ in range(partition_data_count):
+        for partition_data_step in range(partition_data_count):
             # topic_data[].partition_data[]
             index = read_i32_be(data, pos)
             n = read_i32_be(data, pos + 4)
@@ -803,12 +806,14 @@ def write_produce_request_classic(out: BytesWriter, message: ProduceRequest, ver
 
 def read_produce_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[ProduceRequest, i64]:
     """Versions 9-13."""
-    n: int
+    n: i64
     end: i64
     transactional_id: str | None
     topic_data: list[TopicProduceData]
+    topic_data_step: i64
     name: str
     partition_data: list[PartitionProduceData]
+    partition_data_step: i64
     records: bytes | None
     n = data[pos] - 1
     pos += 1
@@ -830,7 +835,7 @@ def read_produce_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[
         n, pos = read_length(data, pos)
     topic_data = []
     topic_data_count = n
-    for _ in range(topic_data_count):
+    for topic_data_step in range(topic_data_count):
         # topic_data[]
         if version <= 12:
             n = data[pos] - 1
@@ -855,7 +860,7 @@ def read_produce_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[
             n, pos = read_length(data, pos)
         partition_data = []
         partition_data_count = n
-        for _ in range(partition_data_count):
+        for partition_data_step in range(partition_data_count):
             # topic_data[].partition_data[]
             index = read_i32_be(data, pos)
             n = data[pos + 4] - 1
@@ -962,9 +967,12 @@ def read_produce_response_classic(data: bytes, pos: i64, version: i64) -> tuple[
     n: int
     end: i64
     responses: list[TopicProduceResponse]
+    responses_step: i64
     name: str
     partition_responses: list[PartitionProduceResponse]
+    partition_responses_step: i64
     record_errors: list[BatchIndexAndErrorMessage]
+    record_errors_step: i64
     batch_index_error_message: str | None
     error_message: str | None
     n = read_i32_be(data, pos)
@@ -973,7 +981,7 @@ def read_produce_response_classic(data: bytes, pos: i64, version: i64) -> tuple[
         give_up()
     responses = []
     responses_count = n
-    for _ in range(responses_count):
+    for responses_step in range(responses_count):
         # responses[]
         n = read_i16_be(data, pos)
         pos += 2
@@ -989,7 +997,7 @@ def read_produce_response_classic(data: bytes, pos: i64, version: i64) -> tuple[
             give_up()
         partition_responses = []
         partition_responses_count = n
-        for _ in range(partition_responses_count):
+        for partition_responses_step in range(partition_responses_count):
             # responses[].partition_responses[]
             index = read_i32_be(data, pos)
             error_code = read_i16_be(data, pos + 4)
@@ -1012,7 +1020,7 @@ def read_produce_response_classic(data: bytes, pos: i64, version: i64) -> tuple[
                     give_up()
                 record_errors = []
                 record_errors_count = n
-                for _ in range(record_errors_count):
+                for record_errors_step in range(record_errors_count):
                     # responses[].partition_responses[].record_errors[]
                     batch_index = read_i32_be(data, pos)
                     n = read_i16_be(data, pos + 4)
@@ -1112,12 +1120,15 @@ def write_produce_response_classic(out: BytesWriter, message: ProduceResponse, v
 
 def read_produce_response_flexible(data: bytes, pos: i64, version: i64) -> tuple[ProduceResponse, i64]:
     """Versions 9-13."""
-    n: int
+    n: i64
     end: i64
     responses: list[TopicProduceResponse]
+    responses_step: i64
     name: str
     partition_responses: list[PartitionProduceResponse]
+    partition_responses_step: i64
     record_errors: list[BatchIndexAndErrorMessage]
+    record_errors_step: i64
     batch_index_error_message: str | None
     error_message: str | None
     n = data[pos] - 1
@@ -1128,7 +1139,7 @@ def read_produce_response_flexible(data: bytes, pos: i64, version: i64) -> tuple
         n, pos = read_length(data, pos)
     responses = []
     responses_count = n
-    for _ in range(responses_count):
+    for responses_step in range(responses_count):
         # responses[]
         if version <= 12:
             n = data[pos] - 1
@@ -1153,7 +1164,7 @@ def read_produce_response_flexible(data: bytes, pos: i64, version: i64) -> tuple
             n, pos = read_length(data, pos)
         partition_responses = []
         partition_responses_count = n
-        for _ in range(partition_responses_count):
+        for partition_responses_step in range(partition_responses_count):
             # responses[].partition_responses[]
             index = read_i32_be(data, pos)
             error_code = read_i16_be(data, pos + 4)
@@ -1168,7 +1179,7 @@ def read_produce_response_flexible(data: bytes, pos: i64, version: i64) -> tuple
                 n, pos = read_length(data, pos)
             record_errors = []
             record_errors_count = n
-            for _ in range(record_errors_count):
+            for record_errors_step in range(record_errors_count):
                 # responses[].partition_responses[].record_errors[]
                 batch_index = read_i32_be(data, pos)
                 n = data[pos + 4] - 1

@@ -167,7 +167,7 @@ def new_PushTelemetryResponse(throttle_time_ms: int, error_code: int) -> PushTel
 
 def read_push_telemetry_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[PushTelemetryRequest, i64]:
     """Version 0."""
-    n: int
+    n: i64
     end: i64
     metrics: bytes
     client_instance_id = Uuid(data[pos : pos + 16])

@@ -391,11 +391,13 @@ def read_read_share_group_state_request_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[ReadShareGroupStateRequest, i64]:
     """Version 0."""
-    n: int
+    n: i64
     end: i64
     group_id: str
     topics: list[ReadStateData]
+    topics_step: i64
     partitions: list[PartitionData]
+    partitions_step: i64
     n = data[pos] - 1
     pos += 1
     if n < 0:
@@ -413,7 +415,7 @@ def read_read_share_group_state_request_flexible(
         n, pos = read_length(data, pos)
     topics = []
     topics_count = n
-    for _ in range(topics_count):
+    for topics_step in range(topics_count):
         # topics[]
         topic_id = Uuid(data[pos : pos + 16])
         n = data[pos + 16] - 1
@@ -424,7 +426,7 @@ def read_read_share_group_state_request_flexible(
             n, pos = read_length(data, pos)
         partitions = []
         partitions_count = n
-        for _ in range(partitions_count):
+        for partitions_step in range(partitions_count):
             # topics[].partitions[]
             partition = read_i32_be(data, pos)
             leader_epoch = read_i32_be(data, pos + 4)
@@ -497,12 +499,15 @@ def read_read_share_group_state_response_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[ReadShareGroupStateResponse, i64]:
     """Version 0."""
-    n: int
+    n: i64
     end: i64
     results: list[ReadStateResult]
+    results_step: i64
     partitions: list[PartitionResult]
+    partitions_step: i64
     error_message: str | None
     state_batches: list[StateBatch]
+    state_batches_step: i64
     n = data[pos] - 1
     pos += 1
     if n < 0:
@@ -511,7 +516,7 @@ def read_read_share_group_state_response_flexible(
         n, pos = read_length(data, pos)
     results = []
     results_count = n
-    for _ in range(results_count):
+    for results_step in range(results_count):
         # results[]
         topic_id = Uuid(data[pos : pos + 16])
         n = data[pos + 16] - 1
@@ -522,7 +527,7 @@ def read_read_share_group_state_response_flexible(
             n, pos = read_length(data, pos)
         partitions = []
         partitions_count = n
-        for _ in range(partitions_count):
+        for partitions_step in range(partitions_count):
             # results[].partitions[]
             partition = read_i32_be(data, pos)
             error_code = read_i16_be(data, pos + 4)
@@ -546,7 +551,7 @@ def read_read_share_group_state_response_flexible(
                 n, pos = read_length(data, pos)
             state_batches = []
             state_batches_count = n
-            for _ in range(state_batches_count):
+            for state_batches_step in range(state_batches_count):
                 # results[].partitions[].state_batches[]
                 first_offset = read_i64_be(data, pos)
                 last_offset = read_i64_be(data, pos + 8)

@@ -154,7 +154,7 @@ def read_remove_raft_voter_request_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[RemoveRaftVoterRequest, i64]:
     """Version 0."""
-    n: int
+    n: i64
     end: i64
     cluster_id: str | None
     n = data[pos] - 1
@@ -203,7 +203,7 @@ def read_remove_raft_voter_response_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[RemoveRaftVoterResponse, i64]:
     """Version 0."""
-    n: int
+    n: i64
     end: i64
     error_message: str | None
     throttle_time_ms = read_i32_be(data, pos)

@@ -193,7 +193,7 @@ def read_renew_delegation_token_request_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[RenewDelegationTokenRequest, i64]:
     """Version 2."""
-    n: int
+    n: i64
     end: i64
     hmac: bytes
     n = data[pos] - 1

@@ -201,7 +201,7 @@ def read_sasl_authenticate_request_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[SaslAuthenticateRequest, i64]:
     """Version 2."""
-    n: int
+    n: i64
     end: i64
     auth_bytes: bytes
     n = data[pos] - 1
@@ -299,7 +299,7 @@ def read_sasl_authenticate_response_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[SaslAuthenticateResponse, i64]:
     """Version 2."""
-    n: int
+    n: i64
     end: i64
     error_message: str | None
     auth_bytes: bytes

@@ -156,6 +156,7 @@ def read_sasl_handshake_response_classic(data: bytes, pos: i64, version: i64) ->
     n: int
     end: i64
     mechanisms: list[str]
+    mechanisms_step: i64
     error_code = read_i16_be(data, pos)
     n = read_i32_be(data, pos + 2)
     pos += 6
@@ -163,7 +164,7 @@ def read_sasl_handshake_response_classic(data: bytes, pos: i64, version: i64) ->
         give_up()
     mechanisms = []
     mechanisms_count = n
-    for _ in range(mechanisms_count):
+    for mechanisms_step in range(mechanisms_count):
         n = read_i16_be(data, pos)
         pos += 2
         if n < 0:

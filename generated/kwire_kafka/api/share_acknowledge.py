@@ -533,13 +533,16 @@ def read_share_acknowledge_request_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[ShareAcknowledgeRequest, i64]:
     """Versions 0-2."""
-    n: int
+    n: i64
     end: i64
     group_id: str | None
     member_id: str | None
     topics: list[AcknowledgeTopic]
+    topics_step: i64
     partitions: list[AcknowledgePartition]
+    partitions_step: i64
     acknowledgement_batches: list[AcknowledgementBatch]
+    acknowledgement_batches_step: i64
     acknowledge_types: list[int]
     n = data[pos] - 1
     pos += 1
@@ -576,7 +579,7 @@ def read_share_acknowledge_request_flexible(
         n, pos = read_length(data, pos)
     topics = []
     topics_count = n
-    for _ in range(topics_count):
+    for topics_step in range(topics_count):
         # topics[]
         topic_id = Uuid(data[pos : pos + 16])
         n = data[pos + 16] - 1
@@ -587,7 +590,7 @@ def read_share_acknowledge_request_flexible(
             n, pos = read_length(data, pos)
         partitions = []
         partitions_count = n
-        for _ in range(partitions_count):
+        for partitions_step in range(partitions_count):
             # topics[].partitions[]
             partition_index = read_i32_be(data, pos)
             n = data[pos + 4] - 1
@@ -598,7 +601,7 @@ def read_share_acknowledge_request_flexible(
                 n, pos = read_length(data, pos)
             acknowledgement_batches = []
             acknowledgement_batches_count = n
-            for _ in range(acknowledgement_batches_count):
+            for acknowledgement_batches_step in range(acknowledgement_batches_count):
                 # topics[].partitions[].acknowledgement_batches[]
                 first_offset = read_i64_be(data, pos)
                 last_offset = read_i64_be(data, pos + 8)
@@ -729,14 +732,17 @@ def read_share_acknowledge_response_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[ShareAcknowledgeResponse, i64]:
     """Versions 0-2."""
-    n: int
+    n: i64
     end: i64
     error_message: str | None
     responses: list[ShareAcknowledgeTopicResponse]
+    responses_step: i64
     partitions: list[PartitionData]
+    partitions_step: i64
     partitions_error_message: str | None
     current_leader: LeaderIdAndEpoch
     node_endpoints: list[NodeEndpoint]
+    node_endpoints_step: i64
     host: str
     rack: str | None
     throttle_time_ms = read_i32_be(data, pos)
@@ -764,7 +770,7 @@ def read_share_acknowledge_response_flexible(
         n, pos = read_length(data, pos)
     responses = []
     responses_count = n
-    for _ in range(responses_count):
+    for responses_step in range(responses_count):
         # responses[]
         topic_id = Uuid(data[pos : pos + 16])
         n = data[pos + 16] - 1
@@ -775,7 +781,7 @@ def read_share_acknowledge_response_flexible(
             n, pos = read_length(data, pos)
         partitions = []
         partitions_count = n
-        for _ in range(partitions_count):
+        for partitions_step in range(partitions_count):
             # responses[].partitions[]
             partition_index = read_i32_be(data, pos)
             partitions_error_code = read_i16_be(data, pos + 4)
@@ -820,7 +826,7 @@ def read_share_acknowledge_response_flexible(
         n, pos = read_length(data, pos)
     node_endpoints = []
     node_endpoints_count = n
-    for _ in range(node_endpoints_count):
+    for node_endpoints_step in range(node_endpoints_count):
         # node_endpoints[]
         node_id = read_i32_be(data, pos)
         n = data[pos + 4] - 1

@@ -719,15 +719,19 @@ def new_ShareFetchResponse(
 
 def read_share_fetch_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[ShareFetchRequest, i64]:
     """Versions 0-2."""
-    n: int
+    n: i64
     end: i64
     group_id: str | None
     member_id: str | None
     topics: list[FetchTopic]
+    topics_step: i64
     topics_partitions: list[FetchPartition]
+    topics_partitions_step: i64
     acknowledgement_batches: list[AcknowledgementBatch]
+    acknowledgement_batches_step: i64
     acknowledge_types: list[int]
     forgotten_topics_data: list[ForgottenTopic]
+    forgotten_topics_data_step: i64
     forgotten_topics_data_partitions: list[int]
     n = data[pos] - 1
     pos += 1
@@ -776,7 +780,7 @@ def read_share_fetch_request_flexible(data: bytes, pos: i64, version: i64) -> tu
         n, pos = read_length(data, pos)
     topics = []
     topics_count = n
-    for _ in range(topics_count):
+    for topics_step in range(topics_count):
         # topics[]
         topics_topic_id = Uuid(data[pos : pos + 16])
         n = data[pos + 16] - 1
@@ -787,7 +791,7 @@ def read_share_fetch_request_flexible(data: bytes, pos: i64, version: i64) -> tu
             n, pos = read_length(data, pos)
         topics_partitions = []
         topics_partitions_count = n
-        for _ in range(topics_partitions_count):
+        for topics_partitions_step in range(topics_partitions_count):
             # topics[].partitions[]
             partition_index = read_i32_be(data, pos)
             pos += 4
@@ -804,7 +808,7 @@ def read_share_fetch_request_flexible(data: bytes, pos: i64, version: i64) -> tu
                 n, pos = read_length(data, pos)
             acknowledgement_batches = []
             acknowledgement_batches_count = n
-            for _ in range(acknowledgement_batches_count):
+            for acknowledgement_batches_step in range(acknowledgement_batches_count):
                 # topics[].partitions[].acknowledgement_batches[]
                 first_offset = read_i64_be(data, pos)
                 last_offset = read_i64_be(data, pos + 8)
@@ -845,7 +849,7 @@ def read_share_fetch_request_flexible(data: bytes, pos: i64, version: i64) -> tu
         n, pos = read_length(data, pos)
     forgotten_topics_data = []
     forgotten_topics_data_count = n
-    for _ in range(forgotten_topics_data_count):
+    for forgotten_topics_data_step in range(forgotten_topics_data_count):
         # forgotten_topics_data[]
         forgotten_topics_data_topic_id = Uuid(data[pos : pos + 16])
         n = data[pos + 16] - 1
@@ -1012,17 +1016,21 @@ def write_share_fetch_request_flexible(out: BytesWriter, message: ShareFetchRequ
 
 def read_share_fetch_response_flexible(data: bytes, pos: i64, version: i64) -> tuple[ShareFetchResponse, i64]:
     """Versions 0-2."""
-    n: int
+    n: i64
     end: i64
     error_message: str | None
     responses: list[ShareFetchableTopicResponse]
+    responses_step: i64
     partitions: list[PartitionData]
+    partitions_step: i64
     partitions_error_message: str | None
     acknowledge_error_message: str | None
     current_leader: LeaderIdAndEpoch
     records: bytes | None
     acquired_records: list[AcquiredRecords]
+    acquired_records_step: i64
     node_endpoints: list[NodeEndpoint]
+    node_endpoints_step: i64
     host: str
     rack: str | None
     throttle_time_ms = read_i32_be(data, pos)
@@ -1050,7 +1058,7 @@ def read_share_fetch_response_flexible(data: bytes, pos: i64, version: i64) -> t
         n, pos = read_length(data, pos)
     responses = []
     responses_count = n
-    for _ in range(responses_count):
+    for responses_step in range(responses_count):
         # responses[]
         topic_id = Uuid(data[pos : pos + 16])
         n = data[pos + 16] - 1
@@ -1061,7 +1069,7 @@ def read_share_fetch_response_flexible(data: bytes, pos: i64, version: i64) -> t
             n, pos = read_length(data, pos)
         partitions = []
         partitions_count = n
-        for _ in range(partitions_count):
+        for partitions_step in range(partitions_count):
             # responses[].partitions[]
             partition_index = read_i32_be(data, pos)
             partitions_error_code = read_i16_be(data, pos + 4)
@@ -1119,7 +1127,7 @@ def read_share_fetch_response_flexible(data: bytes, pos: i64, version: i64) -> t
                 n, pos = read_length(data, pos)
             acquired_records = []
             acquired_records_count = n
-            for _ in range(acquired_records_count):
+            for acquired_records_step in range(acquired_records_count):
                 # responses[].partitions[].acquired_records[]
                 first_offset = read_i64_be(data, pos)
                 last_offset = read_i64_be(data, pos + 8)
@@ -1160,7 +1168,7 @@ def read_share_fetch_response_flexible(data: bytes, pos: i64, version: i64) -> t
         n, pos = read_length(data, pos)
     node_endpoints = []
     node_endpoints_count = n
-    for _ in range(node_endpoints_count):
+    for node_endpoints_step in range(node_endpoints_count):
         # node_endpoints[]
         node_id = read_i32_be(data, pos)
         n = data[pos + 4] - 1

@@ -416,9 +416,10 @@ def read_share_group_describe_request_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[ShareGroupDescribeRequest, i64]:
     """Versions 0-1."""
-    n: int
+    n: i64
     end: i64
     group_ids: list[str]
+    group_ids_step: i64
     n = data[pos] - 1
     pos += 1
     if n < 0:
@@ -427,7 +428,7 @@ def read_share_group_describe_request_flexible(
         n, pos = read_length(data, pos)
     group_ids = []
     group_ids_count = n
-    for _ in range(group_ids_count):
+    for group_ids_step in range(group_ids_count):
         n = data[pos] - 1
         pos += 1
         if n < 0:
@@ -477,21 +478,25 @@ def read_share_group_describe_response_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[ShareGroupDescribeResponse, i64]:
     """Versions 0-1."""
-    n: int
+    n: i64
     end: i64
     groups: list[DescribedGroup]
+    groups_step: i64
     error_message: str | None
     group_id: str
     group_state: str
     assignor_name: str
     members: list[Member]
+    members_step: i64
     member_id: str
     rack_id: str | None
     client_id: str
     client_host: str
     subscribed_topic_names: list[str]
+    subscribed_topic_names_step: i64
     assignment: Assignment
     topic_partitions: list[TopicPartitions]
+    topic_partitions_step: i64
     topic_name: str
     partitions: list[int]
     throttle_time_ms = read_i32_be(data, pos)
@@ -503,7 +508,7 @@ def read_share_group_describe_response_flexible(
         n, pos = read_length(data, pos)
     groups = []
     groups_count = n
-    for _ in range(groups_count):
+    for groups_step in range(groups_count):
         # groups[]
         error_code = read_i16_be(data, pos)
         n = data[pos + 2] - 1
@@ -553,7 +558,7 @@ def read_share_group_describe_response_flexible(
             n, pos = read_length(data, pos)
         members = []
         members_count = n
-        for _ in range(members_count):
+        for members_step in range(members_count):
             # groups[].members[]
             n = data[pos] - 1
             pos += 1
@@ -601,7 +606,7 @@ def read_share_group_describe_response_flexible(
                 n, pos = read_length(data, pos)
             subscribed_topic_names = []
             subscribed_topic_names_count = n
-            for _ in range(subscribed_topic_names_count):
+            for subscribed_topic_names_step in range(subscribed_topic_names_count):
                 n = data[pos] - 1
                 pos += 1
                 if n < 0:
@@ -621,7 +626,7 @@ def read_share_group_describe_response_flexible(
                 n, pos = read_length(data, pos)
             topic_partitions = []
             topic_partitions_count = n
-            for _ in range(topic_partitions_count):
+            for topic_partitions_step in range(topic_partitions_count):
                 # groups[].members[].assignment.topic_partitions[]
                 topic_id = Uuid(data[pos : pos + 16])
                 n = data[pos + 16] - 1

@@ -437,8 +437,10 @@ def read_stop_replica_request_classic(data: bytes, pos: i64, version: i64) -> tu
     n: int
     end: i64
     ungrouped_partitions: list[StopReplicaPartitionV0]
+    ungrouped_partitions_step: i64
     topic_name: str
     topics: list[StopReplicaTopicV1]
+    topics_step: i64
     name: str
     partition_indexes: list[int]
     topic_states: list[StopReplicaTopicState]
@@ -460,7 +462,7 @@ def read_stop_replica_request_classic(data: bytes, pos: i64, version: i64) -> tu
             give_up()
         ungrouped_partitions = []
         ungrouped_partitions_count = n
-        for _ in range(ungrouped_partitions_count):
+        for ungrouped_partitions_step in range(ungrouped_partitions_count):
             # ungrouped_partitions[]
             n = read_i16_be(data, pos)
             pos += 2
@@ -482,7 +484,7 @@ def read_stop_replica_request_classic(data: bytes, pos: i64, version: i64) -> tu
             give_up()
         topics = []
         topics_count = n
-        for _ in range(topics_count):
+        for topics_step in range(topics_count):
             # topics[]
             n = read_i16_be(data, pos)
             pos += 2
@@ -562,15 +564,18 @@ def write_stop_replica_request_classic(out: BytesWriter, message: StopReplicaReq
 
 def read_stop_replica_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[StopReplicaRequest, i64]:
     """Versions 2-4."""
-    n: int
+    n: i64
     end: i64
     ungrouped_partitions: list[StopReplicaPartitionV0]
     topics: list[StopReplicaTopicV1]
+    topics_step: i64
     name: str
     partition_indexes: list[int]
     topic_states: list[StopReplicaTopicState]
+    topic_states_step: i64
     topic_name: str
     partition_states: list[StopReplicaPartitionState]
+    partition_states_step: i64
     controller_id = read_i32_be(data, pos)
     pos += 4
     if version >= 4:
@@ -596,7 +601,7 @@ def read_stop_replica_request_flexible(data: bytes, pos: i64, version: i64) -> t
             n, pos = read_length(data, pos)
         topics = []
         topics_count = n
-        for _ in range(topics_count):
+        for topics_step in range(topics_count):
             # topics[]
             n = data[pos] - 1
             pos += 1
@@ -635,7 +640,7 @@ def read_stop_replica_request_flexible(data: bytes, pos: i64, version: i64) -> t
             n, pos = read_length(data, pos)
         topic_states = []
         topic_states_count = n
-        for _ in range(topic_states_count):
+        for topic_states_step in range(topic_states_count):
             # topic_states[]
             n = data[pos] - 1
             pos += 1
@@ -654,7 +659,7 @@ def read_stop_replica_request_flexible(data: bytes, pos: i64, version: i64) -> t
                 n, pos = read_length(data, pos)
             partition_states = []
             partition_states_count = n
-            for _ in range(partition_states_count):
+            for partition_states_step in range(partition_states_count):
                 # topic_states[].partition_states[]
                 partition_index = read_i32_be(data, pos)
                 leader_epoch = read_i32_be(data, pos + 4)
@@ -786,6 +791,7 @@ def read_stop_replica_response_classic(data: bytes, pos: i64, version: i64) -> t
     n: int
     end: i64
     partition_errors: list[StopReplicaPartitionError]
+    partition_errors_step: i64
     topic_name: str
     error_code = read_i16_be(data, pos)
     n = read_i32_be(data, pos + 2)
@@ -794,7 +800,7 @@ def read_stop_replica_response_classic(data: bytes, pos: i64, version: i64) -> t
         give_up()
     partition_errors = []
     partition_errors_count = n
-    for _ in range(partition_errors_count):
+    for partition_errors_step in range(partition_errors_count):
         # partition_errors[]
         n = read_i16_be(data, pos)
         pos += 2
@@ -834,9 +840,10 @@ def write_stop_replica_response_classic(out: BytesWriter, message: StopReplicaRe
 
 def read_stop_replica_response_flexible(data: bytes, pos: i64, version: i64) -> tuple[StopReplicaResponse, i64]:
     """Versions 2-4."""
-    n: int
+    n: i64
     end: i64
     partition_errors: list[StopReplicaPartitionError]
+    partition_errors_step: i64
     topic_name: str
     error_code = read_i16_be(data, pos)
     n = data[pos + 2] - 1
@@ -847,7 +854,7 @@ def read_stop_replica_response_flexible(data: bytes, pos: i64, version: i64) -> 
         n, pos = read_length(data, pos)
     partition_errors = []
     partition_errors_count = n
-    for _ in range(partition_errors_count):
+    for partition_errors_step in range(partition_errors_count):
         # partition_errors[]
         n = data[pos] - 1
         pos += 1

@@ -1013,9 +1013,10 @@ def read_streams_group_describe_request_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[StreamsGroupDescribeRequest, i64]:
     """Versions 0-1."""
-    n: int
+    n: i64
     end: i64
     group_ids: list[str]
+    group_ids_step: i64
     n = data[pos] - 1
     pos += 1
     if n < 0:
@@ -1024,7 +1025,7 @@ def read_streams_group_describe_request_flexible(
         n, pos = read_length(data, pos)
     group_ids = []
     group_ids_count = n
-    for _ in range(group_ids_count):
+    for group_ids_step in range(group_ids_count):
         n = data[pos] - 1
         pos += 1
         if n < 0:
@@ -1084,28 +1085,37 @@ def read_streams_group_describe_response_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[StreamsGroupDescribeResponse, i64]:
     """Versions 0-1."""
-    n: int
+    n: i64
     end: i64
     groups: list[DescribedGroup]
+    groups_step: i64
     error_message: str | None
     group_id: str
     group_state: str
     topology: Topology | None
     topology_subtopologies: list[Subtopology] | None
+    topology_subtopologies_step: i64
     topology_subtopologies_subtopology_id: str
     subtopologies_source_topics: list[str]
+    subtopologies_source_topics_step: i64
     repartition_sink_topics: list[str]
+    repartition_sink_topics_step: i64
     state_changelog_topics: list[TopicInfo]
+    state_changelog_topics_step: i64
     state_changelog_topics_name: str
     state_changelog_topics_topic_configs: list[KeyValue]
+    state_changelog_topics_topic_configs_step: i64
     state_changelog_topics_topic_configs_key: str
     state_changelog_topics_topic_configs_value: str
     repartition_source_topics: list[TopicInfo]
+    repartition_source_topics_step: i64
     repartition_source_topics_name: str
     repartition_source_topics_topic_configs: list[KeyValue]
+    repartition_source_topics_topic_configs_step: i64
     repartition_source_topics_topic_configs_key: str
     repartition_source_topics_topic_configs_value: str
     members: list[Member]
+    members_step: i64
     member_id: str
     instance_id: str | None
     rack_id: str | None
@@ -1115,54 +1125,75 @@ def read_streams_group_describe_response_flexible(
     user_endpoint: Endpoint | None
     host: str
     client_tags: list[KeyValue]
+    client_tags_step: i64
     client_tags_key: str
     client_tags_value: str
     task_offsets: list[TaskOffset]
+    task_offsets_step: i64
     task_offsets_subtopology_id: str
     task_end_offsets: list[TaskOffset]
+    task_end_offsets_step: i64
     task_end_offsets_subtopology_id: str
     assignment: Assignment
     assignment_active_tasks: list[TaskIds]
+    assignment_active_tasks_step: i64
     assignment_active_tasks_subtopology_id: str
     assignment_active_tasks_partitions: list[int]
     assignment_standby_tasks: list[TaskIds]
+    assignment_standby_tasks_step: i64
     assignment_standby_tasks_subtopology_id: str
     assignment_standby_tasks_partitions: list[int]
     assignment_warmup_tasks: list[TaskIds]
+    assignment_warmup_tasks_step: i64
     assignment_warmup_tasks_subtopology_id: str
     assignment_warmup_tasks_partitions: list[int]
     target_assignment: Assignment
     target_assignment_active_tasks: list[TaskIds]
+    target_assignment_active_tasks_step: i64
     target_assignment_active_tasks_subtopology_id: str
     target_assignment_active_tasks_partitions: list[int]
     target_assignment_standby_tasks: list[TaskIds]
+    target_assignment_standby_tasks_step: i64
     target_assignment_standby_tasks_subtopology_id: str
     target_assignment_standby_tasks_partitions: list[int]
     target_assignment_warmup_tasks: list[TaskIds]
+    target_assignment_warmup_tasks_step: i64
     target_assignment_warmup_tasks_subtopology_id: str
     target_assignment_warmup_tasks_partitions: list[int]
     topology_description: TopologyDescription | None
     topology_description_subtopologies: list[TopologyDescriptionSubtopology]
+    topology_description_subtopologies_step: i64
     topology_description_subtopologies_subtopology_id: str
     nodes: list[TopologyDescriptionNode]
+    nodes_step: i64
     nodes_name: str
     nodes_source_topics: list[str]
+    nodes_source_topics_step: i64
     nodes_sink_topic: str | None
     nodes_stores: list[str]
+    nodes_stores_step: i64
     nodes_successors: list[str]
+    nodes_successors_step: i64
     global_stores: list[TopologyDescriptionGlobalStore]
+    global_stores_step: i64
     source: TopologyDescriptionNode
     source_name: str
     source_source_topics: list[str]
+    source_source_topics_step: i64
     source_sink_topic: str | None
     source_stores: list[str]
+    source_stores_step: i64
     source_successors: list[str]
+    source_successors_step: i64
     processor: TopologyDescriptionNode
     processor_name: str
     processor_source_topics: list[str]
+    processor_source_topics_step: i64
     processor_sink_topic: str | None
     processor_stores: list[str]
+    processor_stores_step: i64
     processor_successors: list[str]
+    processor_successors_step: i64
     assignor_name: str | None
     throttle_time_ms = read_i32_be(data, pos)
     n = data[pos + 4] - 1
@@ -1173,7 +1204,7 @@ def read_streams_group_describe_response_flexible(
         n, pos = read_length(data, pos)
     groups = []
     groups_count = n
-    for _ in range(groups_count):
+    for groups_step in range(groups_count):
         # groups[]
         error_code = read_i16_be(data, pos)
         n = data[pos + 2] - 1
@@ -1222,7 +1253,7 @@ def read_streams_group_describe_response_flexible(
                     n, pos = read_length(data, pos)
                 topology_subtopologies = []
                 topology_subtopologies_count = n
-                for _ in range(topology_subtopologies_count):
+                for topology_subtopologies_step in range(topology_subtopologies_count):
                     # groups[].topology.subtopologies[]
                     n = data[pos] - 1
                     pos += 1
@@ -1241,7 +1272,7 @@ def read_streams_group_describe_response_flexible(
                         n, pos = read_length(data, pos)
                     subtopologies_source_topics = []
                     subtopologies_source_topics_count = n
-                    for _ in range(subtopologies_source_topics_count):
+                    for subtopologies_source_topics_step in range(subtopologies_source_topics_count):
                         n = data[pos] - 1
                         pos += 1
                         if n < 0:
@@ -1260,7 +1291,7 @@ def read_streams_group_describe_response_flexible(
                         n, pos = read_length(data, pos)
                     repartition_sink_topics = []
                     repartition_sink_topics_count = n
-                    for _ in range(repartition_sink_topics_count):
+                    for repartition_sink_topics_step in range(repartition_sink_topics_count):
                         n = data[pos] - 1
                         pos += 1
                         if n < 0:
@@ -1279,7 +1310,7 @@ def read_streams_group_describe_response_flexible(
                         n, pos = read_length(data, pos)
                     state_changelog_topics = []
                     state_changelog_topics_count = n
-                    for _ in range(state_changelog_topics_count):
+                    for state_changelog_topics_step in range(state_changelog_topics_count):
                         # groups[].topology.subtopologies[].state_changelog_topics[]
                         n = data[pos] - 1
                         pos += 1
@@ -1300,7 +1331,9 @@ def read_streams_group_describe_response_flexible(
                             n, pos = read_length(data, pos)
                         state_changelog_topics_topic_configs = []
                         state_changelog_topics_topic_configs_count = n
-                        for _ in range(state_changelog_topics_topic_configs_count):
+                        for state_changelog_topics_topic_configs_step in range(
+                            state_changelog_topics_topic_configs_count
+                        ):
                             # groups[].topology.subtopologies[].state_changelog_topics[].topic_configs[]
                             n = data[pos] - 1
                             pos += 1
@@ -1347,7 +1380,7 @@ def read_streams_group_describe_response_flexible(
                         n, pos = read_length(data, pos)
                     repartition_source_topics = []
                     repartition_source_topics_count = n
-                    for _ in range(repartition_source_topics_count):
+                    for repartition_source_topics_step in range(repartition_source_topics_count):
                         # groups[].topology.subtopologies[].repartition_source_topics[]
                         n = data[pos] - 1
                         pos += 1
@@ -1368,7 +1401,9 @@ def read_streams_group_describe_response_flexible(
                             n, pos = read_length(data, pos)
                         repartition_source_topics_topic_configs = []
                         repartition_source_topics_topic_configs_count = n
-                        for _ in range(repartition_source_topics_topic_configs_count):
+                        for repartition_source_topics_topic_configs_step in range(
+                            repartition_source_topics_topic_configs_count
+                        ):
                             # groups[].topology.subtopologies[].repartition_source_topics[].topic_configs[]
                             n = data[pos] - 1
                             pos += 1
@@ -1435,7 +1470,7 @@ def read_streams_group_describe_response_flexible(
             n, pos = read_length(data, pos)
         members = []
         members_count = n
-        for _ in range(members_count):
+        for members_step in range(members_count):
             # groups[].members[]
             n = data[pos] - 1
             pos += 1
@@ -1525,7 +1560,7 @@ def read_streams_group_describe_response_flexible(
                 n, pos = read_length(data, pos)
             client_tags = []
             client_tags_count = n
-            for _ in range(client_tags_count):
+            for client_tags_step in range(client_tags_count):
                 # groups[].members[].client_tags[]
                 n = data[pos] - 1
                 pos += 1
@@ -1559,7 +1594,7 @@ def read_streams_group_describe_response_flexible(
                 n, pos = read_length(data, pos)
             task_offsets = []
             task_offsets_count = n
-            for _ in range(task_offsets_count):
+            for task_offsets_step in range(task_offsets_count):
                 # groups[].members[].task_offsets[]
                 n = data[pos] - 1
                 pos += 1
@@ -1589,7 +1624,7 @@ def read_streams_group_describe_response_flexible(
                 n, pos = read_length(data, pos)
             task_end_offsets = []
             task_end_offsets_count = n
-            for _ in range(task_end_offsets_count):
+            for task_end_offsets_step in range(task_end_offsets_count):
                 # groups[].members[].task_end_offsets[]
                 n = data[pos] - 1
                 pos += 1
@@ -1620,7 +1655,7 @@ def read_streams_group_describe_response_flexible(
                 n, pos = read_length(data, pos)
             assignment_active_tasks = []
             assignment_active_tasks_count = n
-            for _ in range(assignment_active_tasks_count):
+            for assignment_active_tasks_step in range(assignment_active_tasks_count):
                 # groups[].members[].assignment.active_tasks[]
                 n = data[pos] - 1
                 pos += 1
@@ -1658,7 +1693,7 @@ def read_streams_group_describe_response_flexible(
                 n, pos = read_length(data, pos)
             assignment_standby_tasks = []
             assignment_standby_tasks_count = n
-            for _ in range(assignment_standby_tasks_count):
+            for assignment_standby_tasks_step in range(assignment_standby_tasks_count):
                 # groups[].members[].assignment.standby_tasks[]
                 n = data[pos] - 1
                 pos += 1
@@ -1696,7 +1731,7 @@ def read_streams_group_describe_response_flexible(
                 n, pos = read_length(data, pos)
             assignment_warmup_tasks = []
             assignment_warmup_tasks_count = n
-            for _ in range(assignment_warmup_tasks_count):
+            for assignment_warmup_tasks_step in range(assignment_warmup_tasks_count):
                 # groups[].members[].assignment.warmup_tasks[]
                 n = data[pos] - 1
                 pos += 1
@@ -1740,7 +1775,7 @@ def read_streams_group_describe_response_flexible(
                 n, pos = read_length(data, pos)
             target_assignment_active_tasks = []
             target_assignment_active_tasks_count = n
-            for _ in range(target_assignment_active_tasks_count):
+            for target_assignment_active_tasks_step in range(target_assignment_active_tasks_count):
                 # groups[].members[].target_assignment.active_tasks[]
                 n = data[pos] - 1
                 pos += 1
@@ -1778,7 +1813,7 @@ def read_streams_group_describe_response_flexible(
                 n, pos = read_length(data, pos)
             target_assignment_standby_tasks = []
             target_assignment_standby_tasks_count = n
-            for _ in range(target_assignment_standby_tasks_count):
+            for target_assignment_standby_tasks_step in range(target_assignment_standby_tasks_count):
                 # groups[].members[].target_assignment.standby_tasks[]
                 n = data[pos] - 1
                 pos += 1
@@ -1816,7 +1851,7 @@ def read_streams_group_describe_response_flexible(
                 n, pos = read_length(data, pos)
             target_assignment_warmup_tasks = []
             target_assignment_warmup_tasks_count = n
-            for _ in range(target_assignment_warmup_tasks_count):
+            for target_assignment_warmup_tasks_step in range(target_assignment_warmup_tasks_count):
                 # groups[].members[].target_assignment.warmup_tasks[]
                 n = data[pos] - 1
                 pos += 1
@@ -1894,7 +1929,7 @@ def read_streams_group_describe_response_flexible(
                     n, pos = read_length(data, pos)
                 topology_description_subtopologies = []
                 topology_description_subtopologies_count = n
-                for _ in range(topology_description_subtopologies_count):
+                for topology_description_subtopologies_step in range(topology_description_subtopologies_count):
                     # groups[].topology_description.subtopologies[]
                     n = data[pos] - 1
                     pos += 1
@@ -1913,7 +1948,7 @@ def read_streams_group_describe_response_flexible(
                         n, pos = read_length(data, pos)
                     nodes = []
                     nodes_count = n
-                    for _ in range(nodes_count):
+                    for nodes_step in range(nodes_count):
                         # groups[].topology_description.subtopologies[].nodes[]
                         n = data[pos] - 1
                         pos += 1
@@ -1933,7 +1968,7 @@ def read_streams_group_describe_response_flexible(
                             n, pos = read_length(data, pos)
                         nodes_source_topics = []
                         nodes_source_topics_count = n
-                        for _ in range(nodes_source_topics_count):
+                        for nodes_source_topics_step in range(nodes_source_topics_count):
                             n = data[pos] - 1
                             pos += 1
                             if n < 0:
@@ -1962,7 +1997,7 @@ def read_streams_group_describe_response_flexible(
                             n, pos = read_length(data, pos)
                         nodes_stores = []
                         nodes_stores_count = n
-                        for _ in range(nodes_stores_count):
+                        for nodes_stores_step in range(nodes_stores_count):
                             n = data[pos] - 1
                             pos += 1
                             if n < 0:
@@ -1981,7 +2016,7 @@ def read_streams_group_describe_response_flexible(
                             n, pos = read_length(data, pos)
                         nodes_successors = []
                         nodes_successors_count = n
-                        for _ in range(nodes_successors_count):
+                        for nodes_successors_step in range(nodes_successors_count):
                             n = data[pos] - 1
                             pos += 1
                             if n < 0:
@@ -2021,7 +2056,7 @@ def read_streams_group_describe_response_flexible(
                     n, pos = read_length(data, pos)
                 global_stores = []
                 global_stores_count = n
-                for _ in range(global_stores_count):
+                for global_stores_step in range(global_stores_count):
                     # groups[].topology_description.global_stores[]
                     # groups[].topology_description.global_stores[].source
                     n = data[pos] - 1
@@ -2042,7 +2077,7 @@ def read_streams_group_describe_response_flexible(
                         n, pos = read_length(data, pos)
                     source_source_topics = []
                     source_source_topics_count = n
-                    for _ in range(source_source_topics_count):
+                    for source_source_topics_step in range(source_source_topics_count):
                         n = data[pos] - 1
                         pos += 1
                         if n < 0:
@@ -2071,7 +2106,7 @@ def read_streams_group_describe_response_flexible(
                         n, pos = read_length(data, pos)
                     source_stores = []
                     source_stores_count = n
-                    for _ in range(source_stores_count):
+                    for source_stores_step in range(source_stores_count):
                         n = data[pos] - 1
                         pos += 1
                         if n < 0:
@@ -2090,7 +2125,7 @@ def read_streams_group_describe_response_flexible(
                         n, pos = read_length(data, pos)
                     source_successors = []
                     source_successors_count = n
-                    for _ in range(source_successors_count):
+                    for source_successors_step in range(source_successors_count):
                         n = data[pos] - 1
                         pos += 1
                         if n < 0:
@@ -2132,7 +2167,7 @@ def read_streams_group_describe_response_flexible(
                         n, pos = read_length(data, pos)
                     processor_source_topics = []
                     processor_source_topics_count = n
-                    for _ in range(processor_source_topics_count):
+                    for processor_source_topics_step in range(processor_source_topics_count):
                         n = data[pos] - 1
                         pos += 1
                         if n < 0:
@@ -2161,7 +2196,7 @@ def read_streams_group_describe_response_flexible(
                         n, pos = read_length(data, pos)
                     processor_stores = []
                     processor_stores_count = n
-                    for _ in range(processor_stores_count):
+                    for processor_stores_step in range(processor_stores_count):
                         n = data[pos] - 1
                         pos += 1
                         if n < 0:
@@ -2180,7 +2215,7 @@ def read_streams_group_describe_response_flexible(
                         n, pos = read_length(data, pos)
                     processor_successors = []
                     processor_successors_count = n
-                    for _ in range(processor_successors_count):
+                    for processor_successors_step in range(processor_successors_count):
                         n = data[pos] - 1
                         pos += 1
                         if n < 0:

@@ -1024,7 +1024,7 @@ def read_streams_group_heartbeat_request_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[StreamsGroupHeartbeatRequest, i64]:
     """Versions 0-1."""
-    n: int
+    n: i64
     end: i64
     group_id: str
     member_id: str
@@ -1032,42 +1032,57 @@ def read_streams_group_heartbeat_request_flexible(
     rack_id: str | None
     topology: Topology | None
     subtopologies: list[Subtopology]
+    subtopologies_step: i64
     subtopologies_subtopology_id: str
     subtopologies_source_topics: list[str]
+    subtopologies_source_topics_step: i64
     subtopologies_source_topic_regex: list[str]
+    subtopologies_source_topic_regex_step: i64
     state_changelog_topics: list[TopicInfo]
+    state_changelog_topics_step: i64
     state_changelog_topics_name: str
     state_changelog_topics_topic_configs: list[KeyValue]
+    state_changelog_topics_topic_configs_step: i64
     state_changelog_topics_topic_configs_key: str
     state_changelog_topics_topic_configs_value: str
     repartition_sink_topics: list[str]
+    repartition_sink_topics_step: i64
     subtopologies_repartition_source_topics: list[TopicInfo]
+    subtopologies_repartition_source_topics_step: i64
     repartition_source_topics_name: str
     repartition_source_topics_topic_configs: list[KeyValue]
+    repartition_source_topics_topic_configs_step: i64
     repartition_source_topics_topic_configs_key: str
     repartition_source_topics_topic_configs_value: str
     copartition_groups: list[CopartitionGroup]
+    copartition_groups_step: i64
     copartition_groups_source_topics: list[int]
     copartition_groups_source_topic_regex: list[int]
     copartition_groups_repartition_source_topics: list[int]
     active_tasks: list[StreamsGroupHeartbeatRequestTaskIds] | None
+    active_tasks_step: i64
     active_tasks_subtopology_id: str
     active_tasks_partitions: list[int]
     standby_tasks: list[StreamsGroupHeartbeatRequestTaskIds] | None
+    standby_tasks_step: i64
     standby_tasks_subtopology_id: str
     standby_tasks_partitions: list[int]
     warmup_tasks: list[StreamsGroupHeartbeatRequestTaskIds] | None
+    warmup_tasks_step: i64
     warmup_tasks_subtopology_id: str
     warmup_tasks_partitions: list[int]
     process_id: str | None
     user_endpoint: StreamsGroupHeartbeatRequestEndpoint | None
     host: str
     client_tags: list[KeyValue] | None
+    client_tags_step: i64
     client_tags_key: str
     client_tags_value: str
     task_offsets: list[TaskOffset] | None
+    task_offsets_step: i64
     task_offsets_subtopology_id: str
     task_end_offsets: list[TaskOffset] | None
+    task_end_offsets_step: i64
     task_end_offsets_subtopology_id: str
     n = data[pos] - 1
     pos += 1
@@ -1125,7 +1140,7 @@ def read_streams_group_heartbeat_request_flexible(
             n, pos = read_length(data, pos)
         subtopologies = []
         subtopologies_count = n
-        for _ in range(subtopologies_count):
+        for subtopologies_step in range(subtopologies_count):
             # topology.subtopologies[]
             n = data[pos] - 1
             pos += 1
@@ -1144,7 +1159,7 @@ def read_streams_group_heartbeat_request_flexible(
                 n, pos = read_length(data, pos)
             subtopologies_source_topics = []
             subtopologies_source_topics_count = n
-            for _ in range(subtopologies_source_topics_count):
+            for subtopologies_source_topics_step in range(subtopologies_source_topics_count):
                 n = data[pos] - 1
                 pos += 1
                 if n < 0:
@@ -1163,7 +1178,7 @@ def read_streams_group_heartbeat_request_flexible(
                 n, pos = read_length(data, pos)
             subtopologies_source_topic_regex = []
             subtopologies_source_topic_regex_count = n
-            for _ in range(subtopologies_source_topic_regex_count):
+            for subtopologies_source_topic_regex_step in range(subtopologies_source_topic_regex_count):
                 n = data[pos] - 1
                 pos += 1
                 if n < 0:
@@ -1182,7 +1197,7 @@ def read_streams_group_heartbeat_request_flexible(
                 n, pos = read_length(data, pos)
             state_changelog_topics = []
             state_changelog_topics_count = n
-            for _ in range(state_changelog_topics_count):
+            for state_changelog_topics_step in range(state_changelog_topics_count):
                 # topology.subtopologies[].state_changelog_topics[]
                 n = data[pos] - 1
                 pos += 1
@@ -1203,7 +1218,7 @@ def read_streams_group_heartbeat_request_flexible(
                     n, pos = read_length(data, pos)
                 state_changelog_topics_topic_configs = []
                 state_changelog_topics_topic_configs_count = n
-                for _ in range(state_changelog_topics_topic_configs_count):
+                for state_changelog_topics_topic_configs_step in range(state_changelog_topics_topic_configs_count):
                     # topology.subtopologies[].state_changelog_topics[].topic_configs[]
                     n = data[pos] - 1
                     pos += 1
@@ -1250,7 +1265,7 @@ def read_streams_group_heartbeat_request_flexible(
                 n, pos = read_length(data, pos)
             repartition_sink_topics = []
             repartition_sink_topics_count = n
-            for _ in range(repartition_sink_topics_count):
+            for repartition_sink_topics_step in range(repartition_sink_topics_count):
                 n = data[pos] - 1
                 pos += 1
                 if n < 0:
@@ -1269,7 +1284,7 @@ def read_streams_group_heartbeat_request_flexible(
                 n, pos = read_length(data, pos)
             subtopologies_repartition_source_topics = []
             subtopologies_repartition_source_topics_count = n
-            for _ in range(subtopologies_repartition_source_topics_count):
+            for subtopologies_repartition_source_topics_step in range(subtopologies_repartition_source_topics_count):
                 # topology.subtopologies[].repartition_source_topics[]
                 n = data[pos] - 1
                 pos += 1
@@ -1290,7 +1305,9 @@ def read_streams_group_heartbeat_request_flexible(
                     n, pos = read_length(data, pos)
                 repartition_source_topics_topic_configs = []
                 repartition_source_topics_topic_configs_count = n
-                for _ in range(repartition_source_topics_topic_configs_count):
+                for repartition_source_topics_topic_configs_step in range(
+                    repartition_source_topics_topic_configs_count
+                ):
                     # topology.subtopologies[].repartition_source_topics[].topic_configs[]
                     n = data[pos] - 1
                     pos += 1
@@ -1337,7 +1354,7 @@ def read_streams_group_heartbeat_request_flexible(
                 n, pos = read_length(data, pos)
             copartition_groups = []
             copartition_groups_count = n
-            for _ in range(copartition_groups_count):
+            for copartition_groups_step in range(copartition_groups_count):
                 # topology.subtopologies[].copartition_groups[]
                 n = data[pos] - 1
                 pos += 1
@@ -1410,7 +1427,7 @@ def read_streams_group_heartbeat_request_flexible(
             n, pos = read_length(data, pos)
         active_tasks = []
         active_tasks_count = n
-        for _ in range(active_tasks_count):
+        for active_tasks_step in range(active_tasks_count):
             # active_tasks[]
             n = data[pos] - 1
             pos += 1
@@ -1449,7 +1466,7 @@ def read_streams_group_heartbeat_request_flexible(
             n, pos = read_length(data, pos)
         standby_tasks = []
         standby_tasks_count = n
-        for _ in range(standby_tasks_count):
+        for standby_tasks_step in range(standby_tasks_count):
             # standby_tasks[]
             n = data[pos] - 1
             pos += 1
@@ -1488,7 +1505,7 @@ def read_streams_group_heartbeat_request_flexible(
             n, pos = read_length(data, pos)
         warmup_tasks = []
         warmup_tasks_count = n
-        for _ in range(warmup_tasks_count):
+        for warmup_tasks_step in range(warmup_tasks_count):
             # warmup_tasks[]
             n = data[pos] - 1
             pos += 1
@@ -1559,7 +1576,7 @@ def read_streams_group_heartbeat_request_flexible(
             n, pos = read_length(data, pos)
         client_tags = []
         client_tags_count = n
-        for _ in range(client_tags_count):
+        for client_tags_step in range(client_tags_count):
             # client_tags[]
             n = data[pos] - 1
             pos += 1
@@ -1594,7 +1611,7 @@ def read_streams_group_heartbeat_request_flexible(
             n, pos = read_length(data, pos)
         task_offsets = []
         task_offsets_count = n
-        for _ in range(task_offsets_count):
+        for task_offsets_step in range(task_offsets_count):
             # task_offsets[]
             n = data[pos] - 1
             pos += 1
@@ -1625,7 +1642,7 @@ def read_streams_group_heartbeat_request_flexible(
             n, pos = read_length(data, pos)
         task_end_offsets = []
         task_end_offsets_count = n
-        for _ in range(task_end_offsets_count):
+        for task_end_offsets_step in range(task_end_offsets_count):
             # task_end_offsets[]
             n = data[pos] - 1
             pos += 1
@@ -2127,28 +2144,35 @@ def read_streams_group_heartbeat_response_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[StreamsGroupHeartbeatResponse, i64]:
     """Versions 0-1."""
-    n: int
+    n: i64
     end: i64
     error_message: str | None
     member_id: str
     status: list[Status] | None
+    status_step: i64
     status_detail: str
     active_tasks: list[StreamsGroupHeartbeatResponseTaskIds] | None
+    active_tasks_step: i64
     active_tasks_subtopology_id: str
     active_tasks_partitions: list[int]
     standby_tasks: list[StreamsGroupHeartbeatResponseTaskIds] | None
+    standby_tasks_step: i64
     standby_tasks_subtopology_id: str
     standby_tasks_partitions: list[int]
     warmup_tasks: list[StreamsGroupHeartbeatResponseTaskIds] | None
+    warmup_tasks_step: i64
     warmup_tasks_subtopology_id: str
     warmup_tasks_partitions: list[int]
     partitions_by_user_endpoint: list[EndpointToPartitions] | None
+    partitions_by_user_endpoint_step: i64
     user_endpoint: StreamsGroupHeartbeatResponseEndpoint
     host: str
     active_partitions: list[TopicPartition]
+    active_partitions_step: i64
     active_partitions_topic: str
     active_partitions_partitions: list[int]
     standby_partitions: list[TopicPartition]
+    standby_partitions_step: i64
     standby_partitions_topic: str
     standby_partitions_partitions: list[int]
     throttle_time_ms = read_i32_be(data, pos)
@@ -2196,7 +2220,7 @@ def read_streams_group_heartbeat_response_flexible(
             n, pos = read_length(data, pos)
         status = []
         status_count = n
-        for _ in range(status_count):
+        for status_step in range(status_count):
             # status[]
             status_code = (data[pos] ^ 128) - 128
             n = data[pos + 1] - 1
@@ -2223,7 +2247,7 @@ def read_streams_group_heartbeat_response_flexible(
             n, pos = read_length(data, pos)
         active_tasks = []
         active_tasks_count = n
-        for _ in range(active_tasks_count):
+        for active_tasks_step in range(active_tasks_count):
             # active_tasks[]
             n = data[pos] - 1
             pos += 1
@@ -2262,7 +2286,7 @@ def read_streams_group_heartbeat_response_flexible(
             n, pos = read_length(data, pos)
         standby_tasks = []
         standby_tasks_count = n
-        for _ in range(standby_tasks_count):
+        for standby_tasks_step in range(standby_tasks_count):
             # standby_tasks[]
             n = data[pos] - 1
             pos += 1
@@ -2301,7 +2325,7 @@ def read_streams_group_heartbeat_response_flexible(
             n, pos = read_length(data, pos)
         warmup_tasks = []
         warmup_tasks_count = n
-        for _ in range(warmup_tasks_count):
+        for warmup_tasks_step in range(warmup_tasks_count):
             # warmup_tasks[]
             n = data[pos] - 1
             pos += 1
@@ -2346,7 +2370,7 @@ def read_streams_group_heartbeat_response_flexible(
             n, pos = read_length(data, pos)
         partitions_by_user_endpoint = []
         partitions_by_user_endpoint_count = n
-        for _ in range(partitions_by_user_endpoint_count):
+        for partitions_by_user_endpoint_step in range(partitions_by_user_endpoint_count):
             # partitions_by_user_endpoint[]
             # partitions_by_user_endpoint[].user_endpoint
             n = data[pos] - 1
@@ -2373,7 +2397,7 @@ def read_streams_group_heartbeat_response_flexible(
                 n, pos = read_length(data, pos)
             active_partitions = []
             active_partitions_count = n
-            for _ in range(active_partitions_count):
+            for active_partitions_step in range(active_partitions_count):
                 # partitions_by_user_endpoint[].active_partitions[]
                 n = data[pos] - 1
                 pos += 1
@@ -2409,7 +2433,7 @@ def read_streams_group_heartbeat_response_flexible(
                 n, pos = read_length(data, pos)
             standby_partitions = []
             standby_partitions_count = n
-            for _ in range(standby_partitions_count):
+            for standby_partitions_step in range(standby_partitions_count):
                 # partitions_by_user_endpoint[].standby_partitions[]
                 n = data[pos] - 1
                 pos += 1

@@ -374,32 +374,44 @@ def read_streams_group_topology_description_update_request_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[StreamsGroupTopologyDescriptionUpdateRequest, i64]:
     """Version 0."""
-    n: int
+    n: i64
     end: i64
     group_id: str
     member_id: str
     topology_description: TopologyDescription
     subtopologies: list[TopologyDescriptionSubtopology]
+    subtopologies_step: i64
     subtopology_id: str
     nodes: list[TopologyDescriptionNode]
+    nodes_step: i64
     nodes_name: str
     nodes_source_topics: list[str]
+    nodes_source_topics_step: i64
     nodes_sink_topic: str | None
     nodes_stores: list[str]
+    nodes_stores_step: i64
     nodes_successors: list[str]
+    nodes_successors_step: i64
     global_stores: list[TopologyDescriptionGlobalStore]
+    global_stores_step: i64
     source: TopologyDescriptionNode
     source_name: str
     source_source_topics: list[str]
+    source_source_topics_step: i64
     source_sink_topic: str | None
     source_stores: list[str]
+    source_stores_step: i64
     source_successors: list[str]
+    source_successors_step: i64
     processor: TopologyDescriptionNode
     processor_name: str
     processor_source_topics: list[str]
+    processor_source_topics_step: i64
     processor_sink_topic: str | None
     processor_stores: list[str]
+    processor_stores_step: i64
     processor_successors: list[str]
+    processor_successors_step: i64
     n = data[pos] - 1
     pos += 1
     if n < 0:
@@ -428,7 +440,7 @@ def read_streams_group_topology_description_update_request_flexible(
         n, pos = read_length(data, pos)
     subtopologies = []
     subtopologies_count = n
-    for _ in range(subtopologies_count):
+    for subtopologies_step in range(subtopologies_count):
         # topology_description.subtopologies[]
         n = data[pos] - 1
         pos += 1
@@ -447,7 +459,7 @@ def read_streams_group_topology_description_update_request_flexible(
             n, pos = read_length(data, pos)
         nodes = []
         nodes_count = n
-        for _ in range(nodes_count):
+        for nodes_step in range(nodes_count):
             # topology_description.subtopologies[].nodes[]
             n = data[pos] - 1
             pos += 1
@@ -467,7 +479,7 @@ def read_streams_group_topology_description_update_request_flexible(
                 n, pos = read_length(data, pos)
             nodes_source_topics = []
             nodes_source_topics_count = n
-            for _ in range(nodes_source_topics_count):
+            for nodes_source_topics_step in range(nodes_source_topics_count):
                 n = data[pos] - 1
                 pos += 1
                 if n < 0:
@@ -496,7 +508,7 @@ def read_streams_group_topology_description_update_request_flexible(
                 n, pos = read_length(data, pos)
             nodes_stores = []
             nodes_stores_count = n
-            for _ in range(nodes_stores_count):
+            for nodes_stores_step in range(nodes_stores_count):
                 n = data[pos] - 1
                 pos += 1
                 if n < 0:
@@ -515,7 +527,7 @@ def read_streams_group_topology_description_update_request_flexible(
                 n, pos = read_length(data, pos)
             nodes_successors = []
             nodes_successors_count = n
-            for _ in range(nodes_successors_count):
+            for nodes_successors_step in range(nodes_successors_count):
                 n = data[pos] - 1
                 pos += 1
                 if n < 0:
@@ -548,7 +560,7 @@ def read_streams_group_topology_description_update_request_flexible(
         n, pos = read_length(data, pos)
     global_stores = []
     global_stores_count = n
-    for _ in range(global_stores_count):
+    for global_stores_step in range(global_stores_count):
         # topology_description.global_stores[]
         # topology_description.global_stores[].source
         n = data[pos] - 1
@@ -569,7 +581,7 @@ def read_streams_group_topology_description_update_request_flexible(
             n, pos = read_length(data, pos)
         source_source_topics = []
         source_source_topics_count = n
-        for _ in range(source_source_topics_count):
+        for source_source_topics_step in range(source_source_topics_count):
             n = data[pos] - 1
             pos += 1
             if n < 0:
@@ -598,7 +610,7 @@ def read_streams_group_topology_description_update_request_flexible(
             n, pos = read_length(data, pos)
         source_stores = []
         source_stores_count = n
-        for _ in range(source_stores_count):
+        for source_stores_step in range(source_stores_count):
             n = data[pos] - 1
             pos += 1
             if n < 0:
@@ -617,7 +629,7 @@ def read_streams_group_topology_description_update_request_flexible(
             n, pos = read_length(data, pos)
         source_successors = []
         source_successors_count = n
-        for _ in range(source_successors_count):
+        for source_successors_step in range(source_successors_count):
             n = data[pos] - 1
             pos += 1
             if n < 0:
@@ -654,7 +666,7 @@ def read_streams_group_topology_description_update_request_flexible(
             n, pos = read_length(data, pos)
         processor_source_topics = []
         processor_source_topics_count = n
-        for _ in range(processor_source_topics_count):
+        for processor_source_topics_step in range(processor_source_topics_count):
             n = data[pos] - 1
             pos += 1
             if n < 0:
@@ -683,7 +695,7 @@ def read_streams_group_topology_description_update_request_flexible(
             n, pos = read_length(data, pos)
         processor_stores = []
         processor_stores_count = n
-        for _ in range(processor_stores_count):
+        for processor_stores_step in range(processor_stores_count):
             n = data[pos] - 1
             pos += 1
             if n < 0:
@@ -702,7 +714,7 @@ def read_streams_group_topology_description_update_request_flexible(
             n, pos = read_length(data, pos)
         processor_successors = []
         processor_successors_count = n
-        for _ in range(processor_successors_count):
+        for processor_successors_step in range(processor_successors_count):
             n = data[pos] - 1
             pos += 1
             if n < 0:
@@ -1019,7 +1031,7 @@ def read_streams_group_topology_description_update_response_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[StreamsGroupTopologyDescriptionUpdateResponse, i64]:
     """Version 0."""
-    n: int
+    n: i64
     end: i64
     error_message: str | None
     throttle_time_ms = read_i32_be(data, pos)

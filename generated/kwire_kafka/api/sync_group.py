@@ -280,6 +280,7 @@ def read_sync_group_request_classic(data: bytes, pos: i64, version: i64) -> tupl
     protocol_type: str | None
     protocol_name: str | None
     assignments: list[SyncGroupRequestAssignment]
+    assignments_step: i64
     assignments_member_id: str
     assignment: bytes
     n = read_i16_be(data, pos)
@@ -316,7 +317,7 @@ def read_sync_group_request_classic(data: bytes, pos: i64, version: i64) -> tupl
         give_up()
     assignments = []
     assignments_count = n
-    for _ in range(assignments_count):
+    for assignments_step in range(assignments_count):
         # assignments[]
         n = read_i16_be(data, pos)
         pos += 2
@@ -378,7 +379,7 @@ def write_sync_group_request_classic(out: BytesWriter, message: SyncGroupRequest
 
 def read_sync_group_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[SyncGroupRequest, i64]:
     """Versions 4-5."""
-    n: int
+    n: i64
     end: i64
     group_id: str
     member_id: str
@@ -386,6 +387,7 @@ def read_sync_group_request_flexible(data: bytes, pos: i64, version: i64) -> tup
     protocol_type: str | None
     protocol_name: str | None
     assignments: list[SyncGroupRequestAssignment]
+    assignments_step: i64
     assignments_member_id: str
     assignment: bytes
     n = data[pos] - 1
@@ -449,7 +451,7 @@ def read_sync_group_request_flexible(data: bytes, pos: i64, version: i64) -> tup
         n, pos = read_length(data, pos)
     assignments = []
     assignments_count = n
-    for _ in range(assignments_count):
+    for assignments_step in range(assignments_count):
         # assignments[]
         n = data[pos] - 1
         pos += 1
@@ -611,7 +613,7 @@ def write_sync_group_response_classic(out: BytesWriter, message: SyncGroupRespon
 
 def read_sync_group_response_flexible(data: bytes, pos: i64, version: i64) -> tuple[SyncGroupResponse, i64]:
     """Versions 4-5."""
-    n: int
+    n: i64
     end: i64
     protocol_type: str | None
     protocol_name: str | None

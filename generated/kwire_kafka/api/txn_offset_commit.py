@@ -415,8 +415,10 @@ def read_txn_offset_commit_request_classic(data: bytes, pos: i64, version: i64) 
     member_id: str
     group_instance_id: str | None
     topics: list[TxnOffsetCommitRequestTopic]
+    topics_step: i64
     name: str
     partitions: list[TxnOffsetCommitRequestPartition]
+    partitions_step: i64
     committed_metadata: str | None
     n = read_i16_be(data, pos)
     pos += 2
@@ -443,7 +445,7 @@ def read_txn_offset_commit_request_classic(data: bytes, pos: i64, version: i64) 
         give_up()
     topics = []
     topics_count = n
-    for _ in range(topics_count):
+    for topics_step in range(topics_count):
         # topics[]
         n = read_i16_be(data, pos)
         pos += 2
@@ -459,7 +461,7 @@ def read_txn_offset_commit_request_classic(data: bytes, pos: i64, version: i64) 
             give_up()
         partitions = []
         partitions_count = n
-        for _ in range(partitions_count):
+        for partitions_step in range(partitions_count):
             # topics[].partitions[]
             partition_index = read_i32_be(data, pos)
             committed_offset = read_i64_be(data, pos + 4)
@@ -546,15 +548,17 @@ def read_txn_offset_commit_request_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[TxnOffsetCommitRequest, i64]:
     """Versions 3-6."""
-    n: int
+    n: i64
     end: i64
     transactional_id: str
     group_id: str
     member_id: str
     group_instance_id: str | None
     topics: list[TxnOffsetCommitRequestTopic]
+    topics_step: i64
     name: str
     partitions: list[TxnOffsetCommitRequestPartition]
+    partitions_step: i64
     committed_metadata: str | None
     n = data[pos] - 1
     pos += 1
@@ -604,7 +608,7 @@ def read_txn_offset_commit_request_flexible(
         n, pos = read_length(data, pos)
     topics = []
     topics_count = n
-    for _ in range(topics_count):
+    for topics_step in range(topics_count):
         # topics[]
         if version <= 5:
             n = data[pos] - 1
@@ -629,7 +633,7 @@ def read_txn_offset_commit_request_flexible(
             n, pos = read_length(data, pos)
         partitions = []
         partitions_count = n
-        for _ in range(partitions_count):
+        for partitions_step in range(partitions_count):
             # topics[].partitions[]
             partition_index = read_i32_be(data, pos)
             committed_offset = read_i64_be(data, pos + 4)
@@ -773,8 +777,10 @@ def read_txn_offset_commit_response_classic(
     n: int
     end: i64
     topics: list[TxnOffsetCommitResponseTopic]
+    topics_step: i64
     name: str
     partitions: list[TxnOffsetCommitResponsePartition]
+    partitions_step: i64
     throttle_time_ms = read_i32_be(data, pos)
     n = read_i32_be(data, pos + 4)
     pos += 8
@@ -782,7 +788,7 @@ def read_txn_offset_commit_response_classic(
         give_up()
     topics = []
     topics_count = n
-    for _ in range(topics_count):
+    for topics_step in range(topics_count):
         # topics[]
         n = read_i16_be(data, pos)
         pos += 2
@@ -798,7 +804,7 @@ def read_txn_offset_commit_response_classic(
             give_up()
         partitions = []
         partitions_count = n
-        for _ in range(partitions_count):
+        for partitions_step in range(partitions_count):
             # topics[].partitions[]
             partition_index = read_i32_be(data, pos)
             error_code = read_i16_be(data, pos + 4)
@@ -841,11 +847,13 @@ def read_txn_offset_commit_response_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[TxnOffsetCommitResponse, i64]:
     """Versions 3-6."""
-    n: int
+    n: i64
     end: i64
     topics: list[TxnOffsetCommitResponseTopic]
+    topics_step: i64
     name: str
     partitions: list[TxnOffsetCommitResponsePartition]
+    partitions_step: i64
     throttle_time_ms = read_i32_be(data, pos)
     n = data[pos + 4] - 1
     pos += 5
@@ -855,7 +863,7 @@ def read_txn_offset_commit_response_flexible(
         n, pos = read_length(data, pos)
     topics = []
     topics_count = n
-    for _ in range(topics_count):
+    for topics_step in range(topics_count):
         # topics[]
         if version <= 5:
             n = data[pos] - 1
@@ -880,7 +888,7 @@ def read_txn_offset_commit_response_flexible(
             n, pos = read_length(data, pos)
         partitions = []
         partitions_count = n
-        for _ in range(partitions_count):
+        for partitions_step in range(partitions_count):
             # topics[].partitions[]
             partition_index = read_i32_be(data, pos)
             error_code = read_i16_be(data, pos + 4)

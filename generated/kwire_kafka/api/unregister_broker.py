@@ -164,7 +164,7 @@ def read_unregister_broker_response_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[UnregisterBrokerResponse, i64]:
     """Version 0."""
-    n: int
+    n: i64
     end: i64
     error_message: str | None
     throttle_time_ms = read_i32_be(data, pos)

@@ -269,9 +269,10 @@ def new_UpdateFeaturesResponse(
 
 def read_update_features_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[UpdateFeaturesRequest, i64]:
     """Versions 0-2."""
-    n: int
+    n: i64
     end: i64
     feature_updates: list[FeatureUpdateKey]
+    feature_updates_step: i64
     feature: str
     timeout_ms = read_i32_be(data, pos)
     n = data[pos + 4] - 1
@@ -282,7 +283,7 @@ def read_update_features_request_flexible(data: bytes, pos: i64, version: i64) -
         n, pos = read_length(data, pos)
     feature_updates = []
     feature_updates_count = n
-    for _ in range(feature_updates_count):
+    for feature_updates_step in range(feature_updates_count):
         # feature_updates[]
         n = data[pos] - 1
         pos += 1
@@ -366,10 +367,11 @@ def write_update_features_request_flexible(out: BytesWriter, message: UpdateFeat
 
 def read_update_features_response_flexible(data: bytes, pos: i64, version: i64) -> tuple[UpdateFeaturesResponse, i64]:
     """Versions 0-2."""
-    n: int
+    n: i64
     end: i64
     error_message: str | None
     results: list[UpdatableFeatureResult]
+    results_step: i64
     feature: str
     results_error_message: str | None
     throttle_time_ms = read_i32_be(data, pos)
@@ -393,7 +395,7 @@ def read_update_features_response_flexible(data: bytes, pos: i64, version: i64) 
             n, pos = read_length(data, pos)
         results = []
         results_count = n
-        for _ in range(results_count):
+        for results_step in range(results_count):
             # results[]
             n = data[pos] - 1
             pos += 1

@@ -508,19 +508,24 @@ def read_update_metadata_request_classic(data: bytes, pos: i64, version: i64) ->
     end: i64
     ungrouped_partition_states: list[UpdateMetadataPartitionState]
     topic_states: list[UpdateMetadataTopicState]
+    topic_states_step: i64
     topic_states_topic_name: str
     partition_states: list[UpdateMetadataPartitionState]
+    partition_states_step: i64
     partition_states_topic_name: str
     partition_states_isr: list[int]
     partition_states_replicas: list[int]
     partition_states_offline_replicas: list[int]
+    ungrouped_partition_states_step: i64
     ungrouped_partition_states_topic_name: str
     ungrouped_partition_states_isr: list[int]
     ungrouped_partition_states_replicas: list[int]
     ungrouped_partition_states_offline_replicas: list[int]
     live_brokers: list[UpdateMetadataBroker]
+    live_brokers_step: i64
     v0_host: str
     endpoints: list[UpdateMetadataEndpoint]
+    endpoints_step: i64
     host: str
     listener: str
     rack: str | None
@@ -537,7 +542,7 @@ def read_update_metadata_request_classic(data: bytes, pos: i64, version: i64) ->
             give_up()
         topic_states = []
         topic_states_count = n
-        for _ in range(topic_states_count):
+        for topic_states_step in range(topic_states_count):
             # topic_states[]
             n = read_i16_be(data, pos)
             pos += 2
@@ -553,7 +558,7 @@ def read_update_metadata_request_classic(data: bytes, pos: i64, version: i64) ->
                 give_up()
             partition_states = []
             partition_states_count = n
-            for _ in range(partition_states_count):
+            for partition_states_step in range(partition_states_count):
                 # topic_states[].partition_states[]
                 partition_states_topic_name = ""
                 partition_states_partition_index = read_i32_be(data, pos)
@@ -610,7 +615,7 @@ def read_update_metadata_request_classic(data: bytes, pos: i64, version: i64) ->
             give_up()
         ungrouped_partition_states = []
         ungrouped_partition_states_count = n
-        for _ in range(ungrouped_partition_states_count):
+        for ungrouped_partition_states_step in range(ungrouped_partition_states_count):
             # ungrouped_partition_states[]
             n = read_i16_be(data, pos)
             pos += 2
@@ -673,7 +678,7 @@ def read_update_metadata_request_classic(data: bytes, pos: i64, version: i64) ->
         give_up()
     live_brokers = []
     live_brokers_count = n
-    for _ in range(live_brokers_count):
+    for live_brokers_step in range(live_brokers_count):
         # live_brokers[]
         id_ = read_i32_be(data, pos)
         pos += 4
@@ -697,7 +702,7 @@ def read_update_metadata_request_classic(data: bytes, pos: i64, version: i64) ->
                 give_up()
             endpoints = []
             endpoints_count = n
-            for _ in range(endpoints_count):
+            for endpoints_step in range(endpoints_count):
                 # live_brokers[].endpoints[]
                 port = read_i32_be(data, pos)
                 n = read_i16_be(data, pos + 4)
@@ -862,19 +867,23 @@ def write_update_metadata_request_classic(out: BytesWriter, message: UpdateMetad
 
 def read_update_metadata_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[UpdateMetadataRequest, i64]:
     """Versions 6-8."""
-    n: int
+    n: i64
     end: i64
     ungrouped_partition_states: list[UpdateMetadataPartitionState]
     topic_states: list[UpdateMetadataTopicState]
+    topic_states_step: i64
     topic_states_topic_name: str
     partition_states: list[UpdateMetadataPartitionState]
+    partition_states_step: i64
     partition_states_topic_name: str
     isr: list[int]
     replicas: list[int]
     offline_replicas: list[int]
     live_brokers: list[UpdateMetadataBroker]
+    live_brokers_step: i64
     v0_host: str
     endpoints: list[UpdateMetadataEndpoint]
+    endpoints_step: i64
     host: str
     listener: str
     rack: str | None
@@ -896,7 +905,7 @@ def read_update_metadata_request_flexible(data: bytes, pos: i64, version: i64) -
         n, pos = read_length(data, pos)
     topic_states = []
     topic_states_count = n
-    for _ in range(topic_states_count):
+    for topic_states_step in range(topic_states_count):
         # topic_states[]
         n = data[pos] - 1
         pos += 1
@@ -920,7 +929,7 @@ def read_update_metadata_request_flexible(data: bytes, pos: i64, version: i64) -
             n, pos = read_length(data, pos)
         partition_states = []
         partition_states_count = n
-        for _ in range(partition_states_count):
+        for partition_states_step in range(partition_states_count):
             # topic_states[].partition_states[]
             partition_states_topic_name = ""
             partition_index = read_i32_be(data, pos)
@@ -991,7 +1000,7 @@ def read_update_metadata_request_flexible(data: bytes, pos: i64, version: i64) -
         n, pos = read_length(data, pos)
     live_brokers = []
     live_brokers_count = n
-    for _ in range(live_brokers_count):
+    for live_brokers_step in range(live_brokers_count):
         # live_brokers[]
         id_ = read_i32_be(data, pos)
         v0_host = ""
@@ -1004,7 +1013,7 @@ def read_update_metadata_request_flexible(data: bytes, pos: i64, version: i64) -
             n, pos = read_length(data, pos)
         endpoints = []
         endpoints_count = n
-        for _ in range(endpoints_count):
+        for endpoints_step in range(endpoints_count):
             # live_brokers[].endpoints[]
             port = read_i32_be(data, pos)
             n = data[pos + 4] - 1

@@ -333,7 +333,7 @@ def new_UpdateRaftVoterResponse(throttle_time_ms: int, error_code: int) -> Updat
 
 
 def read_UpdateRaftVoterResponse_tags(self: UpdateRaftVoterResponse, data: bytes, pos: i64, version: i64) -> i64:
-    n: int
+    n: i64
     end: i64
     current_leader: CurrentLeader
     host: str
@@ -407,10 +407,11 @@ def read_update_raft_voter_request_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[UpdateRaftVoterRequest, i64]:
     """Version 0."""
-    n: int
+    n: i64
     end: i64
     cluster_id: str | None
     listeners: list[Listener]
+    listeners_step: i64
     name: str
     host: str
     kraft_version_feature: KRaftVersionFeature
@@ -435,7 +436,7 @@ def read_update_raft_voter_request_flexible(
         n, pos = read_length(data, pos)
     listeners = []
     listeners_count = n
-    for _ in range(listeners_count):
+    for listeners_step in range(listeners_count):
         # listeners[]
         n = data[pos] - 1
         pos += 1

@@ -448,9 +448,10 @@ def new_VoteResponse(error_code: int, topics: list[VoteResponseTopicData]) -> Vo
 
 
 def read_VoteResponse_tags(self: VoteResponse, data: bytes, pos: i64, version: i64) -> i64:
-    n: int
+    n: i64
     end: i64
     node_endpoints: list[NodeEndpoint]
+    node_endpoints_step: i64
     host: str
     unknown: list[tuple[int, bytes]] = []
     previous: i64 = -1
@@ -474,7 +475,7 @@ def read_VoteResponse_tags(self: VoteResponse, data: bytes, pos: i64, version: i
                 n, pos = read_length(data, pos)
             node_endpoints = []
             node_endpoints_count = n
-            for _ in range(node_endpoints_count):
+            for node_endpoints_step in range(node_endpoints_count):
                 # node_endpoints[]
                 node_id = read_i32_be(data, pos)
                 n = data[pos + 4] - 1
@@ -536,12 +537,14 @@ def write_VoteResponse_tags(section: BytesWriter, self: VoteResponse, version: i
 
 def read_vote_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[VoteRequest, i64]:
     """Versions 0-2."""
-    n: int
+    n: i64
     end: i64
     cluster_id: str | None
     topics: list[VoteRequestTopicData]
+    topics_step: i64
     topic_name: str
     partitions: list[VoteRequestPartitionData]
+    partitions_step: i64
     n = data[pos] - 1
     pos += 1
     if n < 0:
@@ -565,7 +568,7 @@ def read_vote_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[Vot
         n, pos = read_length(data, pos)
     topics = []
     topics_count = n
-    for _ in range(topics_count):
+    for topics_step in range(topics_count):
         # topics[]
         n = data[pos] - 1
         pos += 1
@@ -584,7 +587,7 @@ def read_vote_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[Vot
             n, pos = read_length(data, pos)
         partitions = []
         partitions_count = n
-        for _ in range(partitions_count):
+        for partitions_step in range(partitions_count):
             # topics[].partitions[]
             partition_index = read_i32_be(data, pos)
             replica_epoch = read_i32_be(data, pos + 4)
@@ -701,11 +704,13 @@ def write_vote_request_flexible(out: BytesWriter, message: VoteRequest, version:
 
 def read_vote_response_flexible(data: bytes, pos: i64, version: i64) -> tuple[VoteResponse, i64]:
     """Versions 0-2."""
-    n: int
+    n: i64
     end: i64
     topics: list[VoteResponseTopicData]
+    topics_step: i64
     topic_name: str
     partitions: list[VoteResponsePartitionData]
+    partitions_step: i64
     error_code = read_i16_be(data, pos)
     n = data[pos + 2] - 1
     pos += 3
@@ -715,7 +720,7 @@ def read_vote_response_flexible(data: bytes, pos: i64, version: i64) -> tuple[Vo
         n, pos = read_length(data, pos)
     topics = []
     topics_count = n
-    for _ in range(topics_count):
+    for topics_step in range(topics_count):
         # topics[]
         n = data[pos] - 1
         pos += 1
@@ -734,7 +739,7 @@ def read_vote_response_flexible(data: bytes, pos: i64, version: i64) -> tuple[Vo
             n, pos = read_length(data, pos)
         partitions = []
         partitions_count = n
-        for _ in range(partitions_count):
+        for partitions_step in range(partitions_count):
             # topics[].partitions[]
             partition_index = read_i32_be(data, pos)
             partitions_error_code = read_i16_be(data, pos + 4)

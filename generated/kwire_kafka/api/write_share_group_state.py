@@ -396,12 +396,15 @@ def read_write_share_group_state_request_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[WriteShareGroupStateRequest, i64]:
     """Versions 0-1."""
-    n: int
+    n: i64
     end: i64
     group_id: str
     topics: list[WriteStateData]
+    topics_step: i64
     partitions: list[PartitionData]
+    partitions_step: i64
     state_batches: list[StateBatch]
+    state_batches_step: i64
     n = data[pos] - 1
     pos += 1
     if n < 0:
@@ -419,7 +422,7 @@ def read_write_share_group_state_request_flexible(
         n, pos = read_length(data, pos)
     topics = []
     topics_count = n
-    for _ in range(topics_count):
+    for topics_step in range(topics_count):
         # topics[]
         topic_id = Uuid(data[pos : pos + 16])
         n = data[pos + 16] - 1
@@ -430,7 +433,7 @@ def read_write_share_group_state_request_flexible(
             n, pos = read_length(data, pos)
         partitions = []
         partitions_count = n
-        for _ in range(partitions_count):
+        for partitions_step in range(partitions_count):
             # topics[].partitions[]
             partition = read_i32_be(data, pos)
             state_epoch = read_i32_be(data, pos + 4)
@@ -450,7 +453,7 @@ def read_write_share_group_state_request_flexible(
                 n, pos = read_length(data, pos)
             state_batches = []
             state_batches_count = n
-            for _ in range(state_batches_count):
+            for state_batches_step in range(state_batches_count):
                 # topics[].partitions[].state_batches[]
                 first_offset = read_i64_be(data, pos)
                 last_offset = read_i64_be(data, pos + 8)
@@ -553,10 +556,12 @@ def read_write_share_group_state_response_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[WriteShareGroupStateResponse, i64]:
     """Versions 0-1."""
-    n: int
+    n: i64
     end: i64
     results: list[WriteStateResult]
+    results_step: i64
     partitions: list[PartitionResult]
+    partitions_step: i64
     error_message: str | None
     n = data[pos] - 1
     pos += 1
@@ -566,7 +571,7 @@ def read_write_share_group_state_response_flexible(
         n, pos = read_length(data, pos)
     results = []
     results_count = n
-    for _ in range(results_count):
+    for results_step in range(results_count):
         # results[]
         topic_id = Uuid(data[pos : pos + 16])
         n = data[pos + 16] - 1
@@ -577,7 +582,7 @@ def read_write_share_group_state_response_flexible(
             n, pos = read_length(data, pos)
         partitions = []
         partitions_count = n
-        for _ in range(partitions_count):
+        for partitions_step in range(partitions_count):
             # results[].partitions[]
             partition = read_i32_be(data, pos)
             error_code = read_i16_be(data, pos + 4)

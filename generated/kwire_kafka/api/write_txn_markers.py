@@ -381,7 +381,9 @@ def read_write_txn_markers_request_classic(data: bytes, pos: i64, version: i64) 
     n: int
     end: i64
     markers: list[WritableTxnMarker]
+    markers_step: i64
     topics: list[WritableTxnMarkerTopic]
+    topics_step: i64
     name: str
     partition_indexes: list[int]
     n = read_i32_be(data, pos)
@@ -390,7 +392,7 @@ def read_write_txn_markers_request_classic(data: bytes, pos: i64, version: i64) 
         give_up()
     markers = []
     markers_count = n
-    for _ in range(markers_count):
+    for markers_step in range(markers_count):
         # markers[]
         producer_id = read_i64_be(data, pos)
         producer_epoch = read_i16_be(data, pos + 8)
@@ -401,7 +403,7 @@ def read_write_txn_markers_request_classic(data: bytes, pos: i64, version: i64) 
             give_up()
         topics = []
         topics_count = n
-        for _ in range(topics_count):
+        for topics_step in range(topics_count):
             # markers[].topics[]
             n = read_i16_be(data, pos)
             pos += 2
@@ -465,10 +467,12 @@ def read_write_txn_markers_request_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[WriteTxnMarkersRequest, i64]:
     """Versions 1-2."""
-    n: int
+    n: i64
     end: i64
     markers: list[WritableTxnMarker]
+    markers_step: i64
     topics: list[WritableTxnMarkerTopic]
+    topics_step: i64
     name: str
     partition_indexes: list[int]
     n = data[pos] - 1
@@ -479,7 +483,7 @@ def read_write_txn_markers_request_flexible(
         n, pos = read_length(data, pos)
     markers = []
     markers_count = n
-    for _ in range(markers_count):
+    for markers_step in range(markers_count):
         # markers[]
         producer_id = read_i64_be(data, pos)
         producer_epoch = read_i16_be(data, pos + 8)
@@ -492,7 +496,7 @@ def read_write_txn_markers_request_flexible(
             n, pos = read_length(data, pos)
         topics = []
         topics_count = n
-        for _ in range(topics_count):
+        for topics_step in range(topics_count):
             # markers[].topics[]
             n = data[pos] - 1
             pos += 1
@@ -603,16 +607,19 @@ def read_write_txn_markers_response_classic(
     n: int
     end: i64
     markers: list[WritableTxnMarkerResult]
+    markers_step: i64
     topics: list[WritableTxnMarkerTopicResult]
+    topics_step: i64
     name: str
     partitions: list[WritableTxnMarkerPartitionResult]
+    partitions_step: i64
     n = read_i32_be(data, pos)
     pos += 4
     if n < 0:
         give_up()
     markers = []
     markers_count = n
-    for _ in range(markers_count):
+    for markers_step in range(markers_count):
         # markers[]
         producer_id = read_i64_be(data, pos)
         n = read_i32_be(data, pos + 8)
@@ -621,7 +628,7 @@ def read_write_txn_markers_response_classic(
             give_up()
         topics = []
         topics_count = n
-        for _ in range(topics_count):
+        for topics_step in range(topics_count):
             # markers[].topics[]
             n = read_i16_be(data, pos)
             pos += 2
@@ -636,7 +643,7 @@ def read_write_txn_markers_response_classic(
                 give_up()
             partitions = []
             partitions_count = n
-            for _ in range(partitions_count):
+            for partitions_step in range(partitions_count):
                 # markers[].topics[].partitions[]
                 partition_index = read_i32_be(data, pos)
                 error_code = read_i16_be(data, pos + 4)
@@ -687,12 +694,15 @@ def read_write_txn_markers_response_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[WriteTxnMarkersResponse, i64]:
     """Versions 1-2."""
-    n: int
+    n: i64
     end: i64
     markers: list[WritableTxnMarkerResult]
+    markers_step: i64
     topics: list[WritableTxnMarkerTopicResult]
+    topics_step: i64
     name: str
     partitions: list[WritableTxnMarkerPartitionResult]
+    partitions_step: i64
     n = data[pos] - 1
     pos += 1
     if n < 0:
@@ -701,7 +711,7 @@ def read_write_txn_markers_response_flexible(
         n, pos = read_length(data, pos)
     markers = []
     markers_count = n
-    for _ in range(markers_count):
+    for markers_step in range(markers_count):
         # markers[]
         producer_id = read_i64_be(data, pos)
         n = data[pos + 8] - 1
@@ -712,7 +722,7 @@ def read_write_txn_markers_response_flexible(
             n, pos = read_length(data, pos)
         topics = []
         topics_count = n
-        for _ in range(topics_count):
+        for topics_step in range(topics_count):
             # markers[].topics[]
             n = data[pos] - 1
             pos += 1
@@ -731,7 +741,7 @@ def read_write_txn_markers_response_flexible(
                 n, pos = read_length(data, pos)
             partitions = []
             partitions_count = n
-            for _ in range(partitions_count):
+            for partitions_step in range(partitions_count):
                 # markers[].topics[].partitions[]
                 partition_index = read_i32_be(data, pos)
                 error_code = read_i16_be(data, pos + 4)

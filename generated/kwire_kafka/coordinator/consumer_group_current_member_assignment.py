@@ -142,7 +142,7 @@ def new_TopicPartitions(topic_id: Uuid, partitions: list[int]) -> TopicPartition
 
 
 def read_TopicPartitions_tags(self: TopicPartitions, data: bytes, pos: i64, version: i64) -> i64:
-    n: int
+    n: i64
     assignment_epochs: list[int] | None
     unknown: list[tuple[int, bytes]] = []
     previous: i64 = -1
@@ -336,10 +336,12 @@ def read_consumer_group_current_member_assignment_value_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[ConsumerGroupCurrentMemberAssignmentValue, i64]:
     """Version 0."""
-    n: int
+    n: i64
     assigned_partitions: list[TopicPartitions]
+    assigned_partitions_step: i64
     assigned_partitions_partitions: list[int]
     partitions_pending_revocation: list[TopicPartitions]
+    partitions_pending_revocation_step: i64
     partitions_pending_revocation_partitions: list[int]
     member_epoch = read_i32_be(data, pos)
     previous_member_epoch = read_i32_be(data, pos + 4)
@@ -352,7 +354,7 @@ def read_consumer_group_current_member_assignment_value_flexible(
         n, pos = read_length(data, pos)
     assigned_partitions = []
     assigned_partitions_count = n
-    for _ in range(assigned_partitions_count):
+    for assigned_partitions_step in range(assigned_partitions_count):
         # assigned_partitions[]
         assigned_partitions_topic_id = Uuid(data[pos : pos + 16])
         n = data[pos + 16] - 1
@@ -380,7 +382,7 @@ def read_consumer_group_current_member_assignment_value_flexible(
         n, pos = read_length(data, pos)
     partitions_pending_revocation = []
     partitions_pending_revocation_count = n
-    for _ in range(partitions_pending_revocation_count):
+    for partitions_pending_revocation_step in range(partitions_pending_revocation_count):
         # partitions_pending_revocation[]
         partitions_pending_revocation_topic_id = Uuid(data[pos : pos + 16])
         n = data[pos + 16] - 1

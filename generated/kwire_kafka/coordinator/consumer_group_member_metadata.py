@@ -303,10 +303,11 @@ def new_ConsumerGroupMemberMetadataValue(
 def read_ConsumerGroupMemberMetadataValue_tags(
     self: ConsumerGroupMemberMetadataValue, data: bytes, pos: i64, version: i64
 ) -> i64:
-    n: int
+    n: i64
     end: i64
     classic_member_metadata: ClassicMemberMetadata | None
     supported_protocols: list[ClassicProtocol]
+    supported_protocols_step: i64
     name: str
     metadata: bytes
     unknown: list[tuple[int, bytes]] = []
@@ -335,7 +336,7 @@ def read_ConsumerGroupMemberMetadataValue_tags(
                     n, pos = read_length(data, pos)
                 supported_protocols = []
                 supported_protocols_count = n
-                for _ in range(supported_protocols_count):
+                for supported_protocols_step in range(supported_protocols_count):
                     # classic_member_metadata.supported_protocols[]
                     n = data[pos] - 1
                     pos += 1
@@ -471,13 +472,14 @@ def read_consumer_group_member_metadata_value_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[ConsumerGroupMemberMetadataValue, i64]:
     """Version 0."""
-    n: int
+    n: i64
     end: i64
     instance_id: str | None
     rack_id: str | None
     client_id: str
     client_host: str
     subscribed_topic_names: list[str]
+    subscribed_topic_names_step: i64
     subscribed_topic_regex: str | None
     server_assignor: str | None
     classic_member_metadata: ClassicMemberMetadata | None
@@ -527,7 +529,7 @@ def read_consumer_group_member_metadata_value_flexible(
         n, pos = read_length(data, pos)
     subscribed_topic_names = []
     subscribed_topic_names_count = n
-    for _ in range(subscribed_topic_names_count):
+    for subscribed_topic_names_step in range(subscribed_topic_names_count):
         n = data[pos] - 1
         pos += 1
         if n < 0:

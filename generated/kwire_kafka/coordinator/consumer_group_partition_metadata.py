@@ -256,12 +256,15 @@ def read_consumer_group_partition_metadata_value_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[ConsumerGroupPartitionMetadataValue, i64]:
     """Version 0."""
-    n: int
+    n: i64
     end: i64
     topics: list[TopicMetadata]
+    topics_step: i64
     topic_name: str
     partition_metadata: list[PartitionMetadata]
+    partition_metadata_step: i64
     racks: list[str]
+    racks_step: i64
     n = data[pos] - 1
     pos += 1
     if n < 0:
@@ -270,7 +273,7 @@ def read_consumer_group_partition_metadata_value_flexible(
         n, pos = read_length(data, pos)
     topics = []
     topics_count = n
-    for _ in range(topics_count):
+    for topics_step in range(topics_count):
         # topics[]
         topic_id = Uuid(data[pos : pos + 16])
         n = data[pos + 16] - 1
@@ -291,7 +294,7 @@ def read_consumer_group_partition_metadata_value_flexible(
             n, pos = read_length(data, pos)
         partition_metadata = []
         partition_metadata_count = n
-        for _ in range(partition_metadata_count):
+        for partition_metadata_step in range(partition_metadata_count):
             # topics[].partition_metadata[]
             partition = read_i32_be(data, pos)
             n = data[pos + 4] - 1
@@ -302,7 +305,7 @@ def read_consumer_group_partition_metadata_value_flexible(
                 n, pos = read_length(data, pos)
             racks = []
             racks_count = n
-            for _ in range(racks_count):
+            for racks_step in range(racks_count):
                 n = data[pos] - 1
                 pos += 1
                 if n < 0:

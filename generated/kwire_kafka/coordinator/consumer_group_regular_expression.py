@@ -195,9 +195,10 @@ def read_consumer_group_regular_expression_value_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[ConsumerGroupRegularExpressionValue, i64]:
     """Version 0."""
-    n: int
+    n: i64
     end: i64
     topics: list[str]
+    topics_step: i64
     n = data[pos] - 1
     pos += 1
     if n < 0:
@@ -206,7 +207,7 @@ def read_consumer_group_regular_expression_value_flexible(
         n, pos = read_length(data, pos)
     topics = []
     topics_count = n
-    for _ in range(topics_count):
+    for topics_step in range(topics_count):
         n = data[pos] - 1
         pos += 1
         if n < 0:

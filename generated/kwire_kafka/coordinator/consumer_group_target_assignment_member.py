@@ -214,8 +214,9 @@ def read_consumer_group_target_assignment_member_value_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[ConsumerGroupTargetAssignmentMemberValue, i64]:
     """Version 0."""
-    n: int
+    n: i64
     topic_partitions: list[TopicPartition]
+    topic_partitions_step: i64
     partitions: list[int]
     n = data[pos] - 1
     pos += 1
@@ -225,7 +226,7 @@ def read_consumer_group_target_assignment_member_value_flexible(
         n, pos = read_length(data, pos)
     topic_partitions = []
     topic_partitions_count = n
-    for _ in range(topic_partitions_count):
+    for topic_partitions_step in range(topic_partitions_count):
         # topic_partitions[]
         topic_id = Uuid(data[pos : pos + 16])
         n = data[pos + 16] - 1

@@ -310,6 +310,7 @@ def read_group_metadata_value_classic(data: bytes, pos: i64, version: i64) -> tu
     protocol: str | None
     leader: str | None
     members: list[MemberMetadata]
+    members_step: i64
     member_id: str
     group_instance_id: str | None
     client_id: str
@@ -351,7 +352,7 @@ def read_group_metadata_value_classic(data: bytes, pos: i64, version: i64) -> tu
         give_up()
     members = []
     members_count = n
-    for _ in range(members_count):
+    for members_step in range(members_count):
         # members[]
         n = read_i16_be(data, pos)
         pos += 2
@@ -480,12 +481,13 @@ def write_group_metadata_value_classic(out: BytesWriter, message: GroupMetadataV
 
 def read_group_metadata_value_flexible(data: bytes, pos: i64, version: i64) -> tuple[GroupMetadataValue, i64]:
     """Version 4."""
-    n: int
+    n: i64
     end: i64
     protocol_type: str
     protocol: str | None
     leader: str | None
     members: list[MemberMetadata]
+    members_step: i64
     member_id: str
     group_instance_id: str | None
     client_id: str
@@ -531,7 +533,7 @@ def read_group_metadata_value_flexible(data: bytes, pos: i64, version: i64) -> t
         n, pos = read_length(data, pos)
     members = []
     members_count = n
-    for _ in range(members_count):
+    for members_step in range(members_count):
         # members[]
         n = data[pos] - 1
         pos += 1

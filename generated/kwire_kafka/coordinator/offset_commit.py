@@ -310,7 +310,7 @@ def write_offset_commit_value_classic(out: BytesWriter, message: OffsetCommitVal
 
 def read_offset_commit_value_flexible(data: bytes, pos: i64, version: i64) -> tuple[OffsetCommitValue, i64]:
     """Version 4."""
-    n: int
+    n: i64
     end: i64
     metadata: str
     offset = read_i64_be(data, pos)

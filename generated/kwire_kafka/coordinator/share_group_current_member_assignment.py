@@ -238,8 +238,9 @@ def read_share_group_current_member_assignment_value_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[ShareGroupCurrentMemberAssignmentValue, i64]:
     """Version 0."""
-    n: int
+    n: i64
     assigned_partitions: list[TopicPartitions]
+    assigned_partitions_step: i64
     partitions: list[int]
     member_epoch = read_i32_be(data, pos)
     previous_member_epoch = read_i32_be(data, pos + 4)
@@ -252,7 +253,7 @@ def read_share_group_current_member_assignment_value_flexible(
         n, pos = read_length(data, pos)
     assigned_partitions = []
     assigned_partitions_count = n
-    for _ in range(assigned_partitions_count):
+    for assigned_partitions_step in range(assigned_partitions_count):
         # assigned_partitions[]
         topic_id = Uuid(data[pos : pos + 16])
         n = data[pos + 16] - 1

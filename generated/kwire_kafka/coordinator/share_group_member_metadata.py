@@ -205,12 +205,13 @@ def read_share_group_member_metadata_value_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[ShareGroupMemberMetadataValue, i64]:
     """Version 0."""
-    n: int
+    n: i64
     end: i64
     rack_id: str | None
     client_id: str
     client_host: str
     subscribed_topic_names: list[str]
+    subscribed_topic_names_step: i64
     n = data[pos] - 1
     pos += 1
     if n < 0:
@@ -247,7 +248,7 @@ def read_share_group_member_metadata_value_flexible(
         n, pos = read_length(data, pos)
     subscribed_topic_names = []
     subscribed_topic_names_count = n
-    for _ in range(subscribed_topic_names_count):
+    for subscribed_topic_names_step in range(subscribed_topic_names_count):
         n = data[pos] - 1
         pos += 1
         if n < 0:

@@ -267,15 +267,18 @@ def read_share_group_state_partition_metadata_value_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[ShareGroupStatePartitionMetadataValue, i64]:
     """Version 0."""
-    n: int
+    n: i64
     end: i64
     initializing_topics: list[TopicPartitionsInfo]
+    initializing_topics_step: i64
     initializing_topics_topic_name: str
     initializing_topics_partitions: list[int]
     initialized_topics: list[TopicPartitionsInfo]
+    initialized_topics_step: i64
     initialized_topics_topic_name: str
     initialized_topics_partitions: list[int]
     deleting_topics: list[TopicInfo]
+    deleting_topics_step: i64
     deleting_topics_topic_name: str
     n = data[pos] - 1
     pos += 1
@@ -285,7 +288,7 @@ def read_share_group_state_partition_metadata_value_flexible(
         n, pos = read_length(data, pos)
     initializing_topics = []
     initializing_topics_count = n
-    for _ in range(initializing_topics_count):
+    for initializing_topics_step in range(initializing_topics_count):
         # initializing_topics[]
         initializing_topics_topic_id = Uuid(data[pos : pos + 16])
         n = data[pos + 16] - 1
@@ -324,7 +327,7 @@ def read_share_group_state_partition_metadata_value_flexible(
         n, pos = read_length(data, pos)
     initialized_topics = []
     initialized_topics_count = n
-    for _ in range(initialized_topics_count):
+    for initialized_topics_step in range(initialized_topics_count):
         # initialized_topics[]
         initialized_topics_topic_id = Uuid(data[pos : pos + 16])
         n = data[pos + 16] - 1
@@ -363,7 +366,7 @@ def read_share_group_state_partition_metadata_value_flexible(
         n, pos = read_length(data, pos)
     deleting_topics = []
     deleting_topics_count = n
-    for _ in range(deleting_topics_count):
+    for deleting_topics_step in range(deleting_topics_count):
         # deleting_topics[]
         deleting_topics_topic_id = Uuid(data[pos : pos + 16])
         n = data[pos + 16] - 1

@@ -332,8 +332,9 @@ def write_share_snapshot_key_classic(out: BytesWriter, message: ShareSnapshotKey
 
 def read_share_snapshot_value_flexible(data: bytes, pos: i64, version: i64) -> tuple[ShareSnapshotValue, i64]:
     """Version 0."""
-    n: int
+    n: i64
     state_batches: list[StateBatch]
+    state_batches_step: i64
     snapshot_epoch = read_i32_be(data, pos)
     state_epoch = read_i32_be(data, pos + 4)
     leader_epoch = read_i32_be(data, pos + 8)
@@ -348,7 +349,7 @@ def read_share_snapshot_value_flexible(data: bytes, pos: i64, version: i64) -> t
         n, pos = read_length(data, pos)
     state_batches = []
     state_batches_count = n
-    for _ in range(state_batches_count):
+    for state_batches_step in range(state_batches_count):
         # state_batches[]
         first_offset = read_i64_be(data, pos)
         last_offset = read_i64_be(data, pos + 8)

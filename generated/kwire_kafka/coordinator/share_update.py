@@ -305,8 +305,9 @@ def write_share_update_key_classic(out: BytesWriter, message: ShareUpdateKey, ve
 
 def read_share_update_value_flexible(data: bytes, pos: i64, version: i64) -> tuple[ShareUpdateValue, i64]:
     """Version 0."""
-    n: int
+    n: i64
     state_batches: list[StateBatch]
+    state_batches_step: i64
     snapshot_epoch = read_i32_be(data, pos)
     leader_epoch = read_i32_be(data, pos + 4)
     start_offset = read_i64_be(data, pos + 8)
@@ -318,7 +319,7 @@ def read_share_update_value_flexible(data: bytes, pos: i64, version: i64) -> tup
         n, pos = read_length(data, pos)
     state_batches = []
     state_batches_count = n
-    for _ in range(state_batches_count):
+    for state_batches_step in range(state_batches_count):
         # state_batches[]
         first_offset = read_i64_be(data, pos)
         last_offset = read_i64_be(data, pos + 8)

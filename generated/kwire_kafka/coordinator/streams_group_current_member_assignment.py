@@ -142,7 +142,7 @@ def new_TaskIds(subtopology_id: str, partitions: list[int]) -> TaskIds:
 
 
 def read_TaskIds_tags(self: TaskIds, data: bytes, pos: i64, version: i64) -> i64:
-    n: int
+    n: i64
     assignment_epochs: list[int] | None
     unknown: list[tuple[int, bytes]] = []
     previous: i64 = -1
@@ -372,24 +372,30 @@ def read_streams_group_current_member_assignment_value_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[StreamsGroupCurrentMemberAssignmentValue, i64]:
     """Version 0."""
-    n: int
+    n: i64
     end: i64
     active_tasks: list[TaskIds]
+    active_tasks_step: i64
     active_tasks_subtopology_id: str
     active_tasks_partitions: list[int]
     standby_tasks: list[TaskIds]
+    standby_tasks_step: i64
     standby_tasks_subtopology_id: str
     standby_tasks_partitions: list[int]
     warmup_tasks: list[TaskIds]
+    warmup_tasks_step: i64
     warmup_tasks_subtopology_id: str
     warmup_tasks_partitions: list[int]
     active_tasks_pending_revocation: list[TaskIds]
+    active_tasks_pending_revocation_step: i64
     active_tasks_pending_revocation_subtopology_id: str
     active_tasks_pending_revocation_partitions: list[int]
     standby_tasks_pending_revocation: list[TaskIds]
+    standby_tasks_pending_revocation_step: i64
     standby_tasks_pending_revocation_subtopology_id: str
     standby_tasks_pending_revocation_partitions: list[int]
     warmup_tasks_pending_revocation: list[TaskIds]
+    warmup_tasks_pending_revocation_step: i64
     warmup_tasks_pending_revocation_subtopology_id: str
     warmup_tasks_pending_revocation_partitions: list[int]
     member_epoch = read_i32_be(data, pos)
@@ -403,7 +409,7 @@ def read_streams_group_current_member_assignment_value_flexible(
         n, pos = read_length(data, pos)
     active_tasks = []
     active_tasks_count = n
-    for _ in range(active_tasks_count):
+    for active_tasks_step in range(active_tasks_count):
         # active_tasks[]
         n = data[pos] - 1
         pos += 1
@@ -439,7 +445,7 @@ def read_streams_group_current_member_assignment_value_flexible(
         n, pos = read_length(data, pos)
     standby_tasks = []
     standby_tasks_count = n
-    for _ in range(standby_tasks_count):
+    for standby_tasks_step in range(standby_tasks_count):
         # standby_tasks[]
         n = data[pos] - 1
         pos += 1
@@ -475,7 +481,7 @@ def read_streams_group_current_member_assignment_value_flexible(
         n, pos = read_length(data, pos)
     warmup_tasks = []
     warmup_tasks_count = n
-    for _ in range(warmup_tasks_count):
+    for warmup_tasks_step in range(warmup_tasks_count):
         # warmup_tasks[]
         n = data[pos] - 1
         pos += 1
@@ -511,7 +517,7 @@ def read_streams_group_current_member_assignment_value_flexible(
         n, pos = read_length(data, pos)
     active_tasks_pending_revocation = []
     active_tasks_pending_revocation_count = n
-    for _ in range(active_tasks_pending_revocation_count):
+    for active_tasks_pending_revocation_step in range(active_tasks_pending_revocation_count):
         # active_tasks_pending_revocation[]
         n = data[pos] - 1
         pos += 1
@@ -549,7 +555,7 @@ def read_streams_group_current_member_assignment_value_flexible(
         n, pos = read_length(data, pos)
     standby_tasks_pending_revocation = []
     standby_tasks_pending_revocation_count = n
-    for _ in range(standby_tasks_pending_revocation_count):
+    for standby_tasks_pending_revocation_step in range(standby_tasks_pending_revocation_count):
         # standby_tasks_pending_revocation[]
         n = data[pos] - 1
         pos += 1
@@ -587,7 +593,7 @@ def read_streams_group_current_member_assignment_value_flexible(
         n, pos = read_length(data, pos)
     warmup_tasks_pending_revocation = []
     warmup_tasks_pending_revocation_count = n
-    for _ in range(warmup_tasks_pending_revocation_count):
+    for warmup_tasks_pending_revocation_step in range(warmup_tasks_pending_revocation_count):
         # warmup_tasks_pending_revocation[]
         n = data[pos] - 1
         pos += 1

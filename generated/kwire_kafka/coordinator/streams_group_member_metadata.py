@@ -327,7 +327,7 @@ def read_streams_group_member_metadata_value_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[StreamsGroupMemberMetadataValue, i64]:
     """Version 0."""
-    n: int
+    n: i64
     end: i64
     instance_id: str | None
     rack_id: str | None
@@ -337,6 +337,7 @@ def read_streams_group_member_metadata_value_flexible(
     user_endpoint: Endpoint | None
     host: str
     client_tags: list[KeyValue]
+    client_tags_step: i64
     key: str
     value: str
     n = data[pos] - 1
@@ -418,7 +419,7 @@ def read_streams_group_member_metadata_value_flexible(
         n, pos = read_length(data, pos)
     client_tags = []
     client_tags_count = n
-    for _ in range(client_tags_count):
+    for client_tags_step in range(client_tags_count):
         # client_tags[]
         n = data[pos] - 1
         pos += 1

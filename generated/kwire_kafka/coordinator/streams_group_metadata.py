@@ -226,9 +226,10 @@ def new_StreamsGroupMetadataValue(epoch: int, metadata_hash: int) -> StreamsGrou
 
 
 def read_StreamsGroupMetadataValue_tags(self: StreamsGroupMetadataValue, data: bytes, pos: i64, version: i64) -> i64:
-    n: int
+    n: i64
     end: i64
     last_assignment_configs: list[LastAssignmentConfig] | None
+    last_assignment_configs_step: i64
     key: str
     value: str
     unknown: list[tuple[int, bytes]] = []
@@ -258,7 +259,7 @@ def read_StreamsGroupMetadataValue_tags(self: StreamsGroupMetadataValue, data: b
                     n, pos = read_length(data, pos)
                 last_assignment_configs = []
                 last_assignment_configs_count = n
-                for _ in range(last_assignment_configs_count):
+                for last_assignment_configs_step in range(last_assignment_configs_count):
                     # last_assignment_configs[]
                     n = data[pos] - 1
                     pos += 1

@@ -232,15 +232,18 @@ def read_streams_group_target_assignment_member_value_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[StreamsGroupTargetAssignmentMemberValue, i64]:
     """Version 0."""
-    n: int
+    n: i64
     end: i64
     active_tasks: list[TaskIds]
+    active_tasks_step: i64
     active_tasks_subtopology_id: str
     active_tasks_partitions: list[int]
     standby_tasks: list[TaskIds]
+    standby_tasks_step: i64
     standby_tasks_subtopology_id: str
     standby_tasks_partitions: list[int]
     warmup_tasks: list[TaskIds]
+    warmup_tasks_step: i64
     warmup_tasks_subtopology_id: str
     warmup_tasks_partitions: list[int]
     n = data[pos] - 1
@@ -251,7 +254,7 @@ def read_streams_group_target_assignment_member_value_flexible(
         n, pos = read_length(data, pos)
     active_tasks = []
     active_tasks_count = n
-    for _ in range(active_tasks_count):
+    for active_tasks_step in range(active_tasks_count):
         # active_tasks[]
         n = data[pos] - 1
         pos += 1
@@ -287,7 +290,7 @@ def read_streams_group_target_assignment_member_value_flexible(
         n, pos = read_length(data, pos)
     standby_tasks = []
     standby_tasks_count = n
-    for _ in range(standby_tasks_count):
+    for standby_tasks_step in range(standby_tasks_count):
         # standby_tasks[]
         n = data[pos] - 1
         pos += 1
@@ -323,7 +326,7 @@ def read_streams_group_target_assignment_member_value_flexible(
         n, pos = read_length(data, pos)
     warmup_tasks = []
     warmup_tasks_count = n
-    for _ in range(warmup_tasks_count):
+    for warmup_tasks_step in range(warmup_tasks_count):
         # warmup_tasks[]
         n = data[pos] - 1
         pos += 1

@@ -394,24 +394,33 @@ def read_streams_group_topology_value_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[StreamsGroupTopologyValue, i64]:
     """Version 0."""
-    n: int
+    n: i64
     end: i64
     subtopologies: list[Subtopology]
+    subtopologies_step: i64
     subtopology_id: str
     subtopologies_source_topics: list[str]
+    subtopologies_source_topics_step: i64
     subtopologies_source_topic_regex: list[str]
+    subtopologies_source_topic_regex_step: i64
     state_changelog_topics: list[TopicInfo]
+    state_changelog_topics_step: i64
     state_changelog_topics_name: str
     state_changelog_topics_topic_configs: list[TopicConfig]
+    state_changelog_topics_topic_configs_step: i64
     state_changelog_topics_topic_configs_key: str
     state_changelog_topics_topic_configs_value: str
     repartition_sink_topics: list[str]
+    repartition_sink_topics_step: i64
     subtopologies_repartition_source_topics: list[TopicInfo]
+    subtopologies_repartition_source_topics_step: i64
     repartition_source_topics_name: str
     repartition_source_topics_topic_configs: list[TopicConfig]
+    repartition_source_topics_topic_configs_step: i64
     repartition_source_topics_topic_configs_key: str
     repartition_source_topics_topic_configs_value: str
     copartition_groups: list[CopartitionGroup]
+    copartition_groups_step: i64
     copartition_groups_source_topics: list[int]
     copartition_groups_source_topic_regex: list[int]
     copartition_groups_repartition_source_topics: list[int]
@@ -424,7 +433,7 @@ def read_streams_group_topology_value_flexible(
         n, pos = read_length(data, pos)
     subtopologies = []
     subtopologies_count = n
-    for _ in range(subtopologies_count):
+    for subtopologies_step in range(subtopologies_count):
         # subtopologies[]
         n = data[pos] - 1
         pos += 1
@@ -443,7 +452,7 @@ def read_streams_group_topology_value_flexible(
             n, pos = read_length(data, pos)
         subtopologies_source_topics = []
         subtopologies_source_topics_count = n
-        for _ in range(subtopologies_source_topics_count):
+        for subtopologies_source_topics_step in range(subtopologies_source_topics_count):
             n = data[pos] - 1
             pos += 1
             if n < 0:
@@ -462,7 +471,7 @@ def read_streams_group_topology_value_flexible(
             n, pos = read_length(data, pos)
         subtopologies_source_topic_regex = []
         subtopologies_source_topic_regex_count = n
-        for _ in range(subtopologies_source_topic_regex_count):
+        for subtopologies_source_topic_regex_step in range(subtopologies_source_topic_regex_count):
             n = data[pos] - 1
             pos += 1
             if n < 0:
@@ -481,7 +490,7 @@ def read_streams_group_topology_value_flexible(
             n, pos = read_length(data, pos)
         state_changelog_topics = []
         state_changelog_topics_count = n
-        for _ in range(state_changelog_topics_count):
+        for state_changelog_topics_step in range(state_changelog_topics_count):
             # subtopologies[].state_changelog_topics[]
             n = data[pos] - 1
             pos += 1
@@ -502,7 +511,7 @@ def read_streams_group_topology_value_flexible(
                 n, pos = read_length(data, pos)
             state_changelog_topics_topic_configs = []
             state_changelog_topics_topic_configs_count = n
-            for _ in range(state_changelog_topics_topic_configs_count):
+            for state_changelog_topics_topic_configs_step in range(state_changelog_topics_topic_configs_count):
                 # subtopologies[].state_changelog_topics[].topic_configs[]
                 n = data[pos] - 1
                 pos += 1
@@ -549,7 +558,7 @@ def read_streams_group_topology_value_flexible(
             n, pos = read_length(data, pos)
         repartition_sink_topics = []
         repartition_sink_topics_count = n
-        for _ in range(repartition_sink_topics_count):
+        for repartition_sink_topics_step in range(repartition_sink_topics_count):
             n = data[pos] - 1
             pos += 1
             if n < 0:
@@ -568,7 +577,7 @@ def read_streams_group_topology_value_flexible(
             n, pos = read_length(data, pos)
         subtopologies_repartition_source_topics = []
         subtopologies_repartition_source_topics_count = n
-        for _ in range(subtopologies_repartition_source_topics_count):
+        for subtopologies_repartition_source_topics_step in range(subtopologies_repartition_source_topics_count):
             # subtopologies[].repartition_source_topics[]
             n = data[pos] - 1
             pos += 1
@@ -589,7 +598,7 @@ def read_streams_group_topology_value_flexible(
                 n, pos = read_length(data, pos)
             repartition_source_topics_topic_configs = []
             repartition_source_topics_topic_configs_count = n
-            for _ in range(repartition_source_topics_topic_configs_count):
+            for repartition_source_topics_topic_configs_step in range(repartition_source_topics_topic_configs_count):
                 # subtopologies[].repartition_source_topics[].topic_configs[]
                 n = data[pos] - 1
                 pos += 1
@@ -636,7 +645,7 @@ def read_streams_group_topology_value_flexible(
             n, pos = read_length(data, pos)
         copartition_groups = []
         copartition_groups_count = n
-        for _ in range(copartition_groups_count):
+        for copartition_groups_step in range(copartition_groups_count):
             # subtopologies[].copartition_groups[]
             n = data[pos] - 1
             pos += 1

@@ -356,6 +356,7 @@ def read_transaction_log_value_classic(data: bytes, pos: i64, version: i64) -> t
     n: int
     end: i64
     transaction_partitions: list[PartitionsSchema] | None
+    transaction_partitions_step: i64
     topic: str
     partition_ids: list[int]
     producer_id = read_i64_be(data, pos)
@@ -369,7 +370,7 @@ def read_transaction_log_value_classic(data: bytes, pos: i64, version: i64) -> t
     else:
         transaction_partitions = []
         transaction_partitions_count = n
-        for _ in range(transaction_partitions_count):
+        for transaction_partitions_step in range(transaction_partitions_count):
             # transaction_partitions[]
             n = read_i16_be(data, pos)
             pos += 2
@@ -442,9 +443,10 @@ def write_transaction_log_value_classic(out: BytesWriter, message: TransactionLo
 
 def read_transaction_log_value_flexible(data: bytes, pos: i64, version: i64) -> tuple[TransactionLogValue, i64]:
     """Version 1."""
-    n: int
+    n: i64
     end: i64
     transaction_partitions: list[PartitionsSchema] | None
+    transaction_partitions_step: i64
     topic: str
     partition_ids: list[int]
     producer_id = read_i64_be(data, pos)
@@ -460,7 +462,7 @@ def read_transaction_log_value_flexible(data: bytes, pos: i64, version: i64) -> 
             n, pos = read_length(data, pos)
         transaction_partitions = []
         transaction_partitions_count = n
-        for _ in range(transaction_partitions_count):
+        for transaction_partitions_step in range(transaction_partitions_count):
             # transaction_partitions[]
             n = data[pos] - 1
             pos += 1

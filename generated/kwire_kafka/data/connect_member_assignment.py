@@ -171,9 +171,11 @@ def read_connect_member_assignment_classic(
     leader: str
     leader_url: str
     assignment: list[ConnectorTasks] | None
+    assignment_step: i64
     assignment_connector: str
     assignment_tasks: list[int]
     revoked: list[ConnectorTasks] | None
+    revoked_step: i64
     revoked_connector: str
     revoked_tasks: list[int]
     error = read_i16_be(data, pos)
@@ -202,7 +204,7 @@ def read_connect_member_assignment_classic(
     else:
         assignment = []
         assignment_count = n
-        for _ in range(assignment_count):
+        for assignment_step in range(assignment_count):
             # assignment[]
             n = read_i16_be(data, pos)
             pos += 2
@@ -230,7 +232,7 @@ def read_connect_member_assignment_classic(
         else:
             revoked = []
             revoked_count = n
-            for _ in range(revoked_count):
+            for revoked_step in range(revoked_count):
                 # revoked[]
                 n = read_i16_be(data, pos)
                 pos += 2

@@ -121,6 +121,7 @@ def read_consumer_protocol_assignment_classic(
     n: int
     end: i64
     assigned_partitions: list[TopicPartition]
+    assigned_partitions_step: i64
     topic: str
     partitions: list[int]
     user_data: bytes | None
@@ -130,7 +131,7 @@ def read_consumer_protocol_assignment_classic(
         give_up()
     assigned_partitions = []
     assigned_partitions_count = n
-    for _ in range(assigned_partitions_count):
+    for assigned_partitions_step in range(assigned_partitions_count):
         # assigned_partitions[]
         n = read_i16_be(data, pos)
         pos += 2

@@ -157,8 +157,10 @@ def read_consumer_protocol_subscription_classic(
     n: int
     end: i64
     topics: list[str]
+    topics_step: i64
     user_data: bytes | None
     owned_partitions: list[TopicPartition]
+    owned_partitions_step: i64
     topic: str
     partitions: list[int]
     rack_id: str | None
@@ -168,7 +170,7 @@ def read_consumer_protocol_subscription_classic(
         give_up()
     topics = []
     topics_count = n
-    for _ in range(topics_count):
+    for topics_step in range(topics_count):
         n = read_i16_be(data, pos)
         pos += 2
         if n < 0:
@@ -192,7 +194,7 @@ def read_consumer_protocol_subscription_classic(
             give_up()
         owned_partitions = []
         owned_partitions_count = n
-        for _ in range(owned_partitions_count):
+        for owned_partitions_step in range(owned_partitions_count):
             # owned_partitions[]
             n = read_i16_be(data, pos)
             pos += 2

@@ -82,7 +82,7 @@ def new_DefaultPrincipalData(type: str, name: str, token_authenticated: bool) ->
 
 def read_default_principal_data_flexible(data: bytes, pos: i64, version: i64) -> tuple[DefaultPrincipalData, i64]:
     """Version 0."""
-    n: int
+    n: i64
     end: i64
     type_: str
     name: str

@@ -127,9 +127,11 @@ def new_LeaderChangeMessage(
 
 def read_leader_change_message_flexible(data: bytes, pos: i64, version: i64) -> tuple[LeaderChangeMessage, i64]:
     """Versions 0-1."""
-    n: int
+    n: i64
     voters: list[Voter]
+    voters_step: i64
     granting_voters: list[Voter]
+    granting_voters_step: i64
     version_ = read_i16_be(data, pos)
     leader_id = read_i32_be(data, pos + 2)
     n = data[pos + 6] - 1
@@ -140,7 +142,7 @@ def read_leader_change_message_flexible(data: bytes, pos: i64, version: i64) -> 
         n, pos = read_length(data, pos)
     voters = []
     voters_count = n
-    for _ in range(voters_count):
+    for voters_step in range(voters_count):
         # voters[]
         voters_voter_id = read_i32_be(data, pos)
         pos += 4
@@ -163,7 +165,7 @@ def read_leader_change_message_flexible(data: bytes, pos: i64, version: i64) -> 
         n, pos = read_length(data, pos)
     granting_voters = []
     granting_voters_count = n
-    for _ in range(granting_voters_count):
+    for granting_voters_step in range(granting_voters_count):
         # granting_voters[]
         granting_voters_voter_id = read_i32_be(data, pos)
         pos += 4

@@ -181,6 +181,7 @@ def read_producer_snapshot_classic(data: bytes, pos: i64, version: i64) -> tuple
     """Version 1."""
     n: int
     producer_entries: list[ProducerEntry]
+    producer_entries_step: i64
     crc = read_u32(data, pos)
     n = read_i32_be(data, pos + 4)
     pos += 8
@@ -188,7 +189,7 @@ def read_producer_snapshot_classic(data: bytes, pos: i64, version: i64) -> tuple
         give_up()
     producer_entries = []
     producer_entries_count = n
-    for _ in range(producer_entries_count):
+    for producer_entries_step in range(producer_entries_count):
         # producer_entries[]
         producer_id = read_i64_be(data, pos)
         epoch = read_i16_be(data, pos + 8)

@@ -171,10 +171,11 @@ def new_QuorumStateData(
 
 def read_quorum_state_data_flexible(data: bytes, pos: i64, version: i64) -> tuple[QuorumStateData, i64]:
     """Versions 0-1."""
-    n: int
+    n: i64
     end: i64
     cluster_id: str
     current_voters: list[Voter] | None
+    current_voters_step: i64
     if version <= 0:
         n = data[pos] - 1
         pos += 1
@@ -208,7 +209,7 @@ def read_quorum_state_data_flexible(data: bytes, pos: i64, version: i64) -> tupl
                 n, pos = read_length(data, pos)
             current_voters = []
             current_voters_count = n
-            for _ in range(current_voters_count):
+            for current_voters_step in range(current_voters_count):
                 # current_voters[]
                 voter_id = read_i32_be(data, pos)
                 current_voters_item = new_Voter(voter_id)

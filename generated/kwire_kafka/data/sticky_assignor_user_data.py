@@ -117,6 +117,7 @@ def read_sticky_assignor_user_data_classic(data: bytes, pos: i64, version: i64) 
     n: int
     end: i64
     previous_assignment: list[TopicPartitions]
+    previous_assignment_step: i64
     topic: str
     partitions: list[int]
     n = read_i32_be(data, pos)
@@ -125,7 +126,7 @@ def read_sticky_assignor_user_data_classic(data: bytes, pos: i64, version: i64) 
         give_up()
     previous_assignment = []
     previous_assignment_count = n
-    for _ in range(previous_assignment_count):
+    for previous_assignment_step in range(previous_assignment_count):
         # previous_assignment[]
         n = read_i16_be(data, pos)
         pos += 2

@@ -160,7 +160,9 @@ def read_subscription_info_classic(data: bytes, pos: i64, version: i64) -> tuple
     n: int
     end: i64
     prev_tasks: list[TaskId]
+    prev_tasks_step: i64
     standby_tasks: list[TaskId]
+    standby_tasks_step: i64
     user_end_point: bytes
     version_ = read_i32_be(data, pos)
     pos += 4
@@ -176,7 +178,7 @@ def read_subscription_info_classic(data: bytes, pos: i64, version: i64) -> tuple
         give_up()
     prev_tasks = []
     prev_tasks_count = n
-    for _ in range(prev_tasks_count):
+    for prev_tasks_step in range(prev_tasks_count):
         # prev_tasks[]
         prev_tasks_topic_group_id = read_i32_be(data, pos)
         prev_tasks_partition = read_i32_be(data, pos + 4)
@@ -189,7 +191,7 @@ def read_subscription_info_classic(data: bytes, pos: i64, version: i64) -> tuple
         give_up()
     standby_tasks = []
     standby_tasks_count = n
-    for _ in range(standby_tasks_count):
+    for standby_tasks_step in range(standby_tasks_count):
         # standby_tasks[]
         standby_tasks_topic_group_id = read_i32_be(data, pos)
         standby_tasks_partition = read_i32_be(data, pos + 4)

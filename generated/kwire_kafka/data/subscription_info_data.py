@@ -337,12 +337,17 @@ def read_subscription_info_data_classic(data: bytes, pos: i64, version: i64) -> 
     n: int
     end: i64
     prev_tasks: list[TaskId]
+    prev_tasks_step: i64
     standby_tasks: list[TaskId]
+    standby_tasks_step: i64
     user_end_point: bytes
     task_offset_sums: list[TaskOffsetSum]
+    task_offset_sums_step: i64
     named_topology: str | None
     partition_to_offset_sum: list[PartitionToOffsetSum]
+    partition_to_offset_sum_step: i64
     client_tags: list[ClientTag]
+    client_tags_step: i64
     key: bytes
     value: bytes
     version_ = read_i32_be(data, pos)
@@ -361,7 +366,7 @@ def read_subscription_info_data_classic(data: bytes, pos: i64, version: i64) -> 
             give_up()
         prev_tasks = []
         prev_tasks_count = n
-        for _ in range(prev_tasks_count):
+        for prev_tasks_step in range(prev_tasks_count):
             # prev_tasks[]
             prev_tasks_topic_group_id = read_i32_be(data, pos)
             prev_tasks_partition = read_i32_be(data, pos + 4)
@@ -374,7 +379,7 @@ def read_subscription_info_data_classic(data: bytes, pos: i64, version: i64) -> 
             give_up()
         standby_tasks = []
         standby_tasks_count = n
-        for _ in range(standby_tasks_count):
+        for standby_tasks_step in range(standby_tasks_count):
             # standby_tasks[]
             standby_tasks_topic_group_id = read_i32_be(data, pos)
             standby_tasks_partition = read_i32_be(data, pos + 4)
@@ -401,7 +406,7 @@ def read_subscription_info_data_classic(data: bytes, pos: i64, version: i64) -> 
             give_up()
         task_offset_sums = []
         task_offset_sums_count = n
-        for _ in range(task_offset_sums_count):
+        for task_offset_sums_step in range(task_offset_sums_count):
             # task_offset_sums[]
             task_offset_sums_topic_group_id = read_i32_be(data, pos)
             pos += 4
@@ -427,7 +432,7 @@ def read_subscription_info_data_classic(data: bytes, pos: i64, version: i64) -> 
                     give_up()
                 partition_to_offset_sum = []
                 partition_to_offset_sum_count = n
-                for _ in range(partition_to_offset_sum_count):
+                for partition_to_offset_sum_step in range(partition_to_offset_sum_count):
                     # task_offset_sums[].partition_to_offset_sum[]
                     partition_to_offset_sum_partition = read_i32_be(data, pos)
                     partition_to_offset_sum_offset_sum = read_i64_be(data, pos + 4)
@@ -463,7 +468,7 @@ def read_subscription_info_data_classic(data: bytes, pos: i64, version: i64) -> 
             give_up()
         client_tags = []
         client_tags_count = n
-        for _ in range(client_tags_count):
+        for client_tags_step in range(client_tags_count):
             # client_tags[]
             n = read_i32_be(data, pos)
             pos += 4

@@ -230,10 +230,12 @@ def new_VotersRecord(version: int, voters: list[Voter]) -> VotersRecord:
 
 def read_voters_record_flexible(data: bytes, pos: i64, version: i64) -> tuple[VotersRecord, i64]:
     """Version 0."""
-    n: int
+    n: i64
     end: i64
     voters: list[Voter]
+    voters_step: i64
     endpoints: list[Endpoint]
+    endpoints_step: i64
     name: str
     host: str
     kraft_version_feature: KRaftVersionFeature
@@ -246,7 +248,7 @@ def read_voters_record_flexible(data: bytes, pos: i64, version: i64) -> tuple[Vo
         n, pos = read_length(data, pos)
     voters = []
     voters_count = n
-    for _ in range(voters_count):
+    for voters_step in range(voters_count):
         # voters[]
         voter_id = read_i32_be(data, pos)
         voter_directory_id = Uuid(data[pos + 4 : pos + 4 + 16])
@@ -258,7 +260,7 @@ def read_voters_record_flexible(data: bytes, pos: i64, version: i64) -> tuple[Vo
             n, pos = read_length(data, pos)
         endpoints = []
         endpoints_count = n
-        for _ in range(endpoints_count):
+        for endpoints_step in range(endpoints_count):
             # voters[].endpoints[]
             n = data[pos] - 1
             pos += 1

@@ -71,7 +71,7 @@ def new_AbortTransactionRecord() -> AbortTransactionRecord:
 
 
 def read_AbortTransactionRecord_tags(self: AbortTransactionRecord, data: bytes, pos: i64, version: i64) -> i64:
-    n: int
+    n: i64
     end: i64
     reason: str | None
     unknown: list[tuple[int, bytes]] = []

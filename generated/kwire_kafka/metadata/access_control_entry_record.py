@@ -138,7 +138,7 @@ def read_access_control_entry_record_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[AccessControlEntryRecord, i64]:
     """Version 0."""
-    n: int
+    n: i64
     end: i64
     resource_name: str
     principal: str

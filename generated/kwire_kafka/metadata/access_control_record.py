@@ -127,7 +127,7 @@ def new_AccessControlRecord(
 
 def read_access_control_record_flexible(data: bytes, pos: i64, version: i64) -> tuple[AccessControlRecord, i64]:
     """Version 0."""
-    n: int
+    n: i64
     end: i64
     resource_name: str | None
     principal: str

@@ -71,7 +71,7 @@ def new_BeginTransactionRecord() -> BeginTransactionRecord:
 
 
 def read_BeginTransactionRecord_tags(self: BeginTransactionRecord, data: bytes, pos: i64, version: i64) -> i64:
-    n: int
+    n: i64
     end: i64
     name: str | None
     unknown: list[tuple[int, bytes]] = []

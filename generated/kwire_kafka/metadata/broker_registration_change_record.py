@@ -133,7 +133,7 @@ def new_BrokerRegistrationChangeRecord(broker_id: int, broker_epoch: int) -> Bro
 def read_BrokerRegistrationChangeRecord_tags(
     self: BrokerRegistrationChangeRecord, data: bytes, pos: i64, version: i64
 ) -> i64:
-    n: int
+    n: i64
     log_dirs: list[Uuid]
     cordoned_log_dirs: list[Uuid] | None
     unknown: list[tuple[int, bytes]] = []

@@ -70,7 +70,7 @@ def new_ClearElrRecord(topic_name: str) -> ClearElrRecord:
 
 def read_clear_elr_record_flexible(data: bytes, pos: i64, version: i64) -> tuple[ClearElrRecord, i64]:
     """Version 0."""
-    n: int
+    n: i64
     end: i64
     topic_name: str
     n = data[pos] - 1

@@ -132,9 +132,10 @@ def new_ClientQuotaRecord(entity: list[EntityData], key: str, value: float, remo
 
 def read_client_quota_record_flexible(data: bytes, pos: i64, version: i64) -> tuple[ClientQuotaRecord, i64]:
     """Version 0."""
-    n: int
+    n: i64
     end: i64
     entity: list[EntityData]
+    entity_step: i64
     entity_type: str
     entity_name: str | None
     key: str
@@ -146,7 +147,7 @@ def read_client_quota_record_flexible(data: bytes, pos: i64, version: i64) -> tu
         n, pos = read_length(data, pos)
     entity = []
     entity_count = n
-    for _ in range(entity_count):
+    for entity_step in range(entity_count):
         # entity[]
         n = data[pos] - 1
         pos += 1

@@ -87,7 +87,7 @@ def new_ConfigRecord(resource_type: int, resource_name: str, name: str, value: s
 
 def read_config_record_flexible(data: bytes, pos: i64, version: i64) -> tuple[ConfigRecord, i64]:
     """Version 0."""
-    n: int
+    n: i64
     end: i64
     resource_name: str
     name: str

@@ -135,11 +135,12 @@ def new_DelegationTokenRecord(
 
 def read_delegation_token_record_flexible(data: bytes, pos: i64, version: i64) -> tuple[DelegationTokenRecord, i64]:
     """Version 0."""
-    n: int
+    n: i64
     end: i64
     owner: str
     requester: str
     renewers: list[str]
+    renewers_step: i64
     token_id: str
     n = data[pos] - 1
     pos += 1
@@ -167,7 +168,7 @@ def read_delegation_token_record_flexible(data: bytes, pos: i64, version: i64) -
         n, pos = read_length(data, pos)
     renewers = []
     renewers_count = n
-    for _ in range(renewers_count):
+    for renewers_step in range(renewers_count):
         n = data[pos] - 1
         pos += 1
         if n < 0:

@@ -77,7 +77,7 @@ def new_FeatureLevelRecord(name: str, feature_level: int) -> FeatureLevelRecord:
 
 def read_feature_level_record_flexible(data: bytes, pos: i64, version: i64) -> tuple[FeatureLevelRecord, i64]:
     """Version 0."""
-    n: int
+    n: i64
     end: i64
     name: str
     n = data[pos] - 1

@@ -187,7 +187,7 @@ def new_PartitionChangeRecord(partition_id: int, topic_id: Uuid) -> PartitionCha
 
 
 def read_PartitionChangeRecord_tags(self: PartitionChangeRecord, data: bytes, pos: i64, version: i64) -> i64:
-    n: int
+    n: i64
     isr: list[int] | None
     replicas: list[int] | None
     removing_replicas: list[int] | None

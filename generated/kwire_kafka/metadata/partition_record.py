@@ -207,7 +207,7 @@ def new_PartitionRecord(
 
 
 def read_PartitionRecord_tags(self: PartitionRecord, data: bytes, pos: i64, version: i64) -> i64:
-    n: int
+    n: i64
     eligible_leader_replicas: list[int] | None
     last_known_elr: list[int] | None
     unknown: list[tuple[int, bytes]] = []
@@ -304,7 +304,7 @@ def write_PartitionRecord_tags(section: BytesWriter, self: PartitionRecord, vers
 
 def read_partition_record_flexible(data: bytes, pos: i64, version: i64) -> tuple[PartitionRecord, i64]:
     """Versions 0-2."""
-    n: int
+    n: i64
     replicas: list[int]
     isr: list[int]
     removing_replicas: list[int]

@@ -268,7 +268,7 @@ def new_RegisterBrokerRecord(
 
 
 def read_RegisterBrokerRecord_tags(self: RegisterBrokerRecord, data: bytes, pos: i64, version: i64) -> i64:
-    n: int
+    n: i64
     log_dirs: list[Uuid]
     cordoned_log_dirs: list[Uuid] | None
     unknown: list[tuple[int, bytes]] = []
@@ -354,12 +354,14 @@ def write_RegisterBrokerRecord_tags(section: BytesWriter, self: RegisterBrokerRe
 
 def read_register_broker_record_flexible(data: bytes, pos: i64, version: i64) -> tuple[RegisterBrokerRecord, i64]:
     """Versions 0-4."""
-    n: int
+    n: i64
     end: i64
     end_points: list[BrokerEndpoint]
+    end_points_step: i64
     end_points_name: str
     host: str
     features: list[BrokerFeature]
+    features_step: i64
     features_name: str
     rack: str | None
     broker_id = read_i32_be(data, pos)
@@ -379,7 +381,7 @@ def read_register_broker_record_flexible(data: bytes, pos: i64, version: i64) ->
         n, pos = read_length(data, pos)
     end_points = []
     end_points_count = n
-    for _ in range(end_points_count):
+    for end_points_step in range(end_points_count):
         # end_points[]
         n = data[pos] - 1
         pos += 1
@@ -416,7 +418,7 @@ def read_register_broker_record_flexible(data: bytes, pos: i64, version: i64) ->
         n, pos = read_length(data, pos)
     features = []
     features_count = n
-    for _ in range(features_count):
+    for features_step in range(features_count):
         # features[]
         n = data[pos] - 1
         pos += 1

@@ -216,12 +216,14 @@ def read_register_controller_record_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[RegisterControllerRecord, i64]:
     """Version 0."""
-    n: int
+    n: i64
     end: i64
     end_points: list[ControllerEndpoint]
+    end_points_step: i64
     end_points_name: str
     host: str
     features: list[ControllerFeature]
+    features_step: i64
     features_name: str
     controller_id = read_i32_be(data, pos)
     incarnation_id = Uuid(data[pos + 4 : pos + 4 + 16])
@@ -234,7 +236,7 @@ def read_register_controller_record_flexible(
         n, pos = read_length(data, pos)
     end_points = []
     end_points_count = n
-    for _ in range(end_points_count):
+    for end_points_step in range(end_points_count):
         # end_points[]
         n = data[pos] - 1
         pos += 1
@@ -271,7 +273,7 @@ def read_register_controller_record_flexible(
         n, pos = read_length(data, pos)
     features = []
     features_count = n
-    for _ in range(features_count):
+    for features_step in range(features_count):
         # features[]
         n = data[pos] - 1
         pos += 1

@@ -329,12 +329,13 @@ def read_remote_log_segment_metadata_record_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[RemoteLogSegmentMetadataRecord, i64]:
     """Version 0."""
-    n: int
+    n: i64
     end: i64
     remote_log_segment_id: RemoteLogSegmentIdEntry
     topic_id_partition: TopicIdPartitionEntry
     name: str
     segment_leader_epochs: list[SegmentLeaderEpochEntry]
+    segment_leader_epochs_step: i64
     custom_metadata: bytes | None
     # remote_log_segment_id
     # remote_log_segment_id.topic_id_partition
@@ -375,7 +376,7 @@ def read_remote_log_segment_metadata_record_flexible(
         n, pos = read_length(data, pos)
     segment_leader_epochs = []
     segment_leader_epochs_count = n
-    for _ in range(segment_leader_epochs_count):
+    for segment_leader_epochs_step in range(segment_leader_epochs_count):
         # segment_leader_epochs[]
         leader_epoch = read_i32_be(data, pos)
         offset = read_i64_be(data, pos + 4)

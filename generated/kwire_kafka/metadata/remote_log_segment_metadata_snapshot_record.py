@@ -246,9 +246,10 @@ def read_remote_log_segment_metadata_snapshot_record_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[RemoteLogSegmentMetadataSnapshotRecord, i64]:
     """Version 0."""
-    n: int
+    n: i64
     end: i64
     segment_leader_epochs: list[SegmentLeaderEpochEntry]
+    segment_leader_epochs_step: i64
     custom_metadata: bytes | None
     segment_id = Uuid(data[pos : pos + 16])
     start_offset = read_i64_be(data, pos + 16)
@@ -264,7 +265,7 @@ def read_remote_log_segment_metadata_snapshot_record_flexible(
         n, pos = read_length(data, pos)
     segment_leader_epochs = []
     segment_leader_epochs_count = n
-    for _ in range(segment_leader_epochs_count):
+    for segment_leader_epochs_step in range(segment_leader_epochs_count):
         # segment_leader_epochs[]
         leader_epoch = read_i32_be(data, pos)
         offset = read_i64_be(data, pos + 4)

@@ -205,7 +205,7 @@ def read_remote_log_segment_metadata_update_record_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[RemoteLogSegmentMetadataUpdateRecord, i64]:
     """Version 0."""
-    n: int
+    n: i64
     end: i64
     remote_log_segment_id: RemoteLogSegmentIdEntry
     topic_id_partition: TopicIdPartitionEntry

@@ -154,7 +154,7 @@ def read_remote_partition_delete_metadata_record_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[RemotePartitionDeleteMetadataRecord, i64]:
     """Version 0."""
-    n: int
+    n: i64
     end: i64
     topic_id_partition: TopicIdPartitionEntry
     name: str

@@ -72,7 +72,7 @@ def read_remove_delegation_token_record_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[RemoveDelegationTokenRecord, i64]:
     """Version 0."""
-    n: int
+    n: i64
     end: i64
     token_id: str
     n = data[pos] - 1

@@ -72,7 +72,7 @@ def read_remove_feature_level_record_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[RemoveFeatureLevelRecord, i64]:
     """Version 0."""
-    n: int
+    n: i64
     end: i64
     name: str
     n = data[pos] - 1

@@ -79,7 +79,7 @@ def read_remove_user_scram_credential_record_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[RemoveUserScramCredentialRecord, i64]:
     """Version 0."""
-    n: int
+    n: i64
     end: i64
     name: str
     n = data[pos] - 1

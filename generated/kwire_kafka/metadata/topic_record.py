@@ -78,7 +78,7 @@ def new_TopicRecord(name: str, topic_id: Uuid) -> TopicRecord:
 
 def read_topic_record_flexible(data: bytes, pos: i64, version: i64) -> tuple[TopicRecord, i64]:
     """Version 0."""
-    n: int
+    n: i64
     end: i64
     name: str
     n = data[pos] - 1

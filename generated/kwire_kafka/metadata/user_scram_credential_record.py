@@ -120,7 +120,7 @@ def read_user_scram_credential_record_flexible(
     data: bytes, pos: i64, version: i64
 ) -> tuple[UserScramCredentialRecord, i64]:
     """Version 0."""
-    n: int
+    n: i64
     end: i64
     name: str
     salt: bytes

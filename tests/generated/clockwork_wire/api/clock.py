@@ -198,7 +198,7 @@ def new_Alarm(id: int, at: Moment, snoozes: list[Snooze]) -> Alarm:
 
 
 def read_Alarm_tags(self: Alarm, data: bytes, pos: i64, version: i64) -> i64:
-    n: int
+    n: i64
     end: i64
     melody: bytes | None
     unknown: list[tuple[int, bytes]] = []
@@ -385,7 +385,7 @@ def new_ClockRequest(
 
 
 def read_ClockRequest_tags(self: ClockRequest, data: bytes, pos: i64, version: i64) -> i64:
-    n: int
+    n: i64
     end: i64
     watcher: str | None
     region: str
@@ -604,7 +604,7 @@ def new_Master(id: Uuid, broker_id: int) -> Master:
 
 
 def read_Master_tags(self: Master, data: bytes, pos: i64, version: i64) -> i64:
-    n: int
+    n: i64
     end: i64
     note: str
     unknown: list[tuple[int, bytes]] = []
@@ -884,12 +884,13 @@ def new_ClockResponse(
 
 
 def read_ClockResponse_tags(self: ClockResponse, data: bytes, pos: i64, version: i64) -> i64:
-    n: int
+    n: i64
     end: i64
     master: Master
     backup: Backup | None
     ticks: list[int] | None
     peers: list[Peer]
+    peers_step: i64
     blob: bytes
     unknown: list[tuple[int, bytes]] = []
     previous: i64 = -1
@@ -956,7 +957,7 @@ def read_ClockResponse_tags(self: ClockResponse, data: bytes, pos: i64, version:
                 n, pos = read_length(data, pos)
             peers = []
             peers_count = n
-            for _ in range(peers_count):
+            for peers_step in range(peers_count):
                 # peers[]
                 weight = read_f64_be(data, pos)
                 peers_item = new_Peer(weight)
@@ -1129,10 +1130,12 @@ def read_clock_request_classic(data: bytes, pos: i64, version: i64) -> tuple[Clo
     end: i64
     client_name: str
     zones: list[str] | None
+    zones_step: i64
     correction: Correction | None
     correction_at: Moment
     reason: str | None
     alarms: list[Alarm]
+    alarms_step: i64
     alarms_at: Moment
     snoozes: list[Snooze]
     n = read_i16_be(data, pos)
@@ -1152,7 +1155,7 @@ def read_clock_request_classic(data: bytes, pos: i64, version: i64) -> tuple[Clo
     else:
         zones = []
         zones_count = n
-        for _ in range(zones_count):
+        for zones_step in range(zones_count):
             n = read_i16_be(data, pos)
             pos += 2
             if n < 0:
@@ -1194,7 +1197,7 @@ def read_clock_request_classic(data: bytes, pos: i64, version: i64) -> tuple[Clo
         give_up()
     alarms = []
     alarms_count = n
-    for _ in range(alarms_count):
+    for alarms_step in range(alarms_count):
         # alarms[]
         id_ = read_i32_be(data, pos)
         # alarms[].at
@@ -1292,12 +1295,15 @@ def read_clock_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[Cl
     end: i64
     client_name: str
     zones: list[str] | None
+    zones_step: i64
     correction: Correction | None
     correction_at: Moment
     reason: str | None
     alarms: list[Alarm]
+    alarms_step: i64
     alarms_at: Moment
     snoozes: list[Snooze]
+    snoozes_step: i64
     n = read_i16_be(data, pos)
     pos += 2
     if n < 0:
@@ -1314,7 +1320,7 @@ def read_clock_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[Cl
             n, pos = read_length(data, pos)
         zones = []
         zones_count = n
-        for _ in range(zones_count):
+        for zones_step in range(zones_count):
             n = data[pos] - 1
             pos += 1
             if n < 0:
@@ -1370,7 +1376,7 @@ def read_clock_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[Cl
         n, pos = read_length(data, pos)
     alarms = []
     alarms_count = n
-    for _ in range(alarms_count):
+    for alarms_step in range(alarms_count):
         # alarms[]
         id_ = read_i32_be(data, pos)
         # alarms[].at
@@ -1390,7 +1396,7 @@ def read_clock_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[Cl
             n, pos = read_length(data, pos)
         snoozes = []
         snoozes_count = n
-        for _ in range(snoozes_count):
+        for snoozes_step in range(snoozes_count):
             # alarms[].snoozes[]
             after_ms = read_i64_be(data, pos)
             snoozes_item = new_Snooze(after_ms)
@@ -1523,8 +1529,10 @@ def read_clock_response_classic(data: bytes, pos: i64, version: i64) -> tuple[Cl
     end: i64
     error_message: str | None
     zones: list[ZoneTime]
+    zones_step: i64
     name: str
     leaps: list[Leap] | None
+    leaps_step: i64
     log_book: bytes | None
     raw_: bytes
     error_code = read_i16_be(data, pos)
@@ -1546,7 +1554,7 @@ def read_clock_response_classic(data: bytes, pos: i64, version: i64) -> tuple[Cl
         give_up()
     zones = []
     zones_count = n
-    for _ in range(zones_count):
+    for zones_step in range(zones_count):
         # zones[]
         n = read_i16_be(data, pos)
         pos += 2
@@ -1566,7 +1574,7 @@ def read_clock_response_classic(data: bytes, pos: i64, version: i64) -> tuple[Cl
                 give_up()
             leaps = []
             leaps_count = n
-            for _ in range(leaps_count):
+            for leaps_step in range(leaps_count):
                 # zones[].leaps[]
                 at = read_i64_be(data, pos)
                 added = data[pos + 8] != 0
@@ -1647,12 +1655,14 @@ def write_clock_response_classic(out: BytesWriter, message: ClockResponse, versi
 
 def read_clock_response_flexible(data: bytes, pos: i64, version: i64) -> tuple[ClockResponse, i64]:
     """Versions 2-4."""
-    n: int
+    n: i64
     end: i64
     error_message: str | None
     zones: list[ZoneTime]
+    zones_step: i64
     name: str
     leaps: list[Leap] | None
+    leaps_step: i64
     log_book: bytes | None
     raw_: bytes
     error_code = read_i16_be(data, pos)
@@ -1674,7 +1684,7 @@ def read_clock_response_flexible(data: bytes, pos: i64, version: i64) -> tuple[C
         n, pos = read_length(data, pos)
     zones = []
     zones_count = n
-    for _ in range(zones_count):
+    for zones_step in range(zones_count):
         # zones[]
         n = data[pos] - 1
         pos += 1
@@ -1700,7 +1710,7 @@ def read_clock_response_flexible(data: bytes, pos: i64, version: i64) -> tuple[C
                 n, pos = read_length(data, pos)
             leaps = []
             leaps_count = n
-            for _ in range(leaps_count):
+            for leaps_step in range(leaps_count):
                 # zones[].leaps[]
                 at = read_i64_be(data, pos)
                 added = data[pos + 8] != 0

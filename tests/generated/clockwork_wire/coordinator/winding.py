@@ -178,7 +178,7 @@ def new_WindingValue(turns: int, wound_at: int, expires_at: int) -> WindingValue
 
 
 def read_WindingValue_tags(self: WindingValue, data: bytes, pos: i64, version: i64) -> i64:
-    n: int
+    n: i64
     spring: Spring | None
     unknown: list[tuple[int, bytes]] = []
     previous: i64 = -1

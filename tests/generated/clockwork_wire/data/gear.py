@@ -152,6 +152,7 @@ def read_gear_classic(data: bytes, pos: i64, version: i64) -> tuple[Gear, i64]:
     n: int
     teeth_of: list[int]
     wheels: list[Wheel]
+    wheels_step: i64
     empty: Empty
     serial: bytes | None
     if version <= 0:
@@ -173,7 +174,7 @@ def read_gear_classic(data: bytes, pos: i64, version: i64) -> tuple[Gear, i64]:
             give_up()
         wheels = []
         wheels_count = n
-        for _ in range(wheels_count):
+        for wheels_step in range(wheels_count):
             # wheels[]
             teeth = read_i32_be(data, pos)
             empty = Empty()
@@ -214,10 +215,11 @@ def write_gear_classic(out: BytesWriter, message: Gear, version: i64) -> None:
 
 def read_gear_flexible(data: bytes, pos: i64, version: i64) -> tuple[Gear, i64]:
     """Version 2."""
-    n: int
+    n: i64
     end: i64
     teeth_of: list[int]
     wheels: list[Wheel]
+    wheels_step: i64
     empty: Empty
     serial: bytes | None
     teeth_of = []
@@ -229,7 +231,7 @@ def read_gear_flexible(data: bytes, pos: i64, version: i64) -> tuple[Gear, i64]:
         n, pos = read_length(data, pos)
     wheels = []
     wheels_count = n
-    for _ in range(wheels_count):
+    for wheels_step in range(wheels_count):
         # wheels[]
         teeth = read_i32_be(data, pos)
         # wheels[].empty

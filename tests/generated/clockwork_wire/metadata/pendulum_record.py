@@ -81,7 +81,7 @@ def new_PendulumRecord(pendulum_id: int, length_mm: float) -> PendulumRecord:
 
 
 def read_PendulumRecord_tags(self: PendulumRecord, data: bytes, pos: i64, version: i64) -> i64:
-    n: int
+    n: i64
     end: i64
     owner: str | None
     unknown: list[tuple[int, bytes]] = []
