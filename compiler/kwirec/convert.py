@@ -69,7 +69,7 @@ def convert(
     if to == "json":
         for _, document in placed:
             for span in document.loose_comments:
-                report.add(codes.NOT_IN_NOTATION, "JSON has no place for a comment that describes nothing", span)
+                report.add(codes.NOT_IN_NOTATION, "JSON has no place for a comment of the version field", span)
     texts = json_files(definitions) if to == "json" else krammar_files(definitions, report, dialect=dialect)
     changed = tuple(path for path, text in texts.items() if not _holds(out / path, text))
     if changed and not check:

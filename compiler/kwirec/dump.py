@@ -71,6 +71,8 @@ def _document(document: Document) -> Iterator[str]:
 def _node(node: Node, depth: int) -> Iterator[_Line]:
     module = f" of {node.module}" if isinstance(node, MessageDecl) and node.module else ""
     yield node.span, depth, f"{NOUNS[type(node)]} {node.name.value}{module}"
+    for comment in node.comments:
+        yield comment.span, depth + 1, f"comment {json_line(comment.text)}"
     for name, attribute in ATTRIBUTES[type(node)].items():
         value = getattr(node, attribute)
         for item in value if isinstance(value, tuple) else [value]:

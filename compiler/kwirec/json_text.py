@@ -4,10 +4,27 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Final, TypeGuard
 
 WIDTH: Final = 118
+
+NOTHING: Final = object()
+"""The value of what is only comments: those after the last item of a list, or the last attribute."""
+
+
+class Written(str):
+    """A number as it was written, such as ``0x7f``."""
+
+
+@dataclass(frozen=True)
+class Commented:
+    """A value with comments, as lines: those before its attribute or item, and one behind it on its line."""
+
+    value: object
+    before: tuple[str, ...] = ()
+    behind: str = ""
 
 
 def json_line(value: object) -> str:
@@ -38,49 +55,90 @@ def json_text(value: object, *, levels: int, indent: int) -> str:
 
 def definition_text(definition: Mapping[str, object]) -> str:
     """A definition file: each attribute of the definition is a line, each object below it is laid out by
-    :func:`object_lines`."""
+    :func:`object_lines`. Values may be :class:`Commented`."""
     lines = ["{"]
-    for number, (name, value) in enumerate(definition.items(), 1):
-        end = "" if number == len(definition) else ","
-        if is_nested(value):
-            lines += [f"  {json_line(name)}: [", *_items(value, "    ", WIDTH), f"  ]{end}"]
+    members, rest = _apart(definition.items())
+    for number, (name, member) in enumerate(members, 1):
+        end = "" if number == len(members) else ","
+        lines += (f"  {comment}" for comment in member.before)
+        if is_nested(member.value):
+            lines += [f"  {json_line(name)}: [", *_items(member.value, "    ", WIDTH), f"  ]{end}"]
         else:
-            lines.append(f"  {json_line(name)}: {_plain(value)}{end}")
-    return "\n".join([*lines, "}"]) + "\n"
+            lines.append(f"  {json_line(name)}: {_plain(member.value)}{end}")
+        lines[-1] += _behind(member)
+    return "\n".join([*lines, *(f"  {comment}" for comment in rest), "}"]) + "\n"
 
 
 def object_lines(node: Mapping[str, object], indent: str = "", end: str = "", *, width: int = WIDTH) -> Iterator[str]:
-    """An object on as few lines as ``width`` allows, the objects of its lists on lines of their own."""
-    line = f"{indent}{{"
-    for number, (name, value) in enumerate(node.items(), 1):
-        closing = f" }}{end}" if number == len(node) else ","
-        part = f" {json_line(name)}: " + ("[" if is_nested(value) else f"{_plain(value)}{closing}")
-        if number > 1 and len(line) + len(part) > width:
+    """An object on as few lines as ``width`` allows, the objects of its lists on lines of their own, and a new line
+    after each comment."""
+    members, rest = _apart(node.items())
+    closing, start = f" }}{end}", f"{indent} "
+    line, is_empty = f"{indent}{{", False
+    for number, (name, member) in enumerate(members, 1):
+        is_last = number == len(members)
+        keeps_open = is_last and bool(member.behind or rest)
+        tail = "" if keeps_open else closing if is_last else ","
+        part = f" {json_line(name)}: " + ("[" if is_nested(member.value) else f"{_plain(member.value)}{tail}")
+        if not is_empty and (member.before or (number > 1 and len(line) + len(part) > width)):
             yield line
-            line = f"{indent} "
-        line += part
-        if is_nested(value):
+            line = start
+        yield from (f"{indent}  {comment}" for comment in member.before)
+        line, is_empty = line + part, False
+        if is_nested(member.value):
             yield line
-            yield from _items(value, f"{indent}  ", width)
-            line = f"{indent}]{closing.lstrip()}"
-    yield line if node else f"{line} }}{end}"
+            yield from _items(member.value, f"{indent}  ", width)
+            line = f"{indent}]{tail.lstrip()}"
+        if member.behind:
+            yield line + _behind(member)
+            line, is_empty = start, True
+    yield from _end(line, is_empty, [f"{indent}  {comment}" for comment in rest], bool(members), f"{indent}}}{end}")
+
+
+def _end(line: str, is_empty: bool, comments: list[str], has_members: bool, closing: str) -> Iterator[str]:
+    """The last lines of an object; ``line`` is what it has so far of the last one, unless that ``is_empty``."""
+    if not is_empty:
+        yield line if has_members or comments else f"{line} {closing.lstrip()}"
+    yield from comments
+    if is_empty or comments:
+        yield closing
 
 
 def is_nested(value: object) -> TypeGuard[list[object]]:
-    """Whether a value is a list that has objects."""
-    return isinstance(value, list) and any(isinstance(item, Mapping) for item in value)
+    """Whether a value is a list that has objects or comments."""
+    return isinstance(value, list) and any(isinstance(item, Mapping | Commented) for item in value)
 
 
 def _items(items: list[object], indent: str, width: int) -> Iterator[str]:
-    for number, item in enumerate(items, 1):
-        end = "" if number == len(items) else ","
-        if isinstance(item, Mapping):
-            yield from object_lines(item, indent, end, width=width)
+    found, rest = _apart(("", item) for item in items)
+    for number, (_, item) in enumerate(found, 1):
+        end = "" if number == len(found) else ","
+        yield from (f"{indent}{comment}" for comment in item.before)
+        if isinstance(item.value, Mapping):
+            *lines, last = object_lines(item.value, indent, end, width=width)
+            yield from lines
         else:
-            yield f"{indent}{json_line(item)}{end}"
+            last = f"{indent}{_plain(item.value)}{end}"
+        yield last + _behind(item)
+    yield from (f"{indent}{comment}" for comment in rest)
+
+
+def _apart(items: Iterable[tuple[str, object]]) -> tuple[list[tuple[str, Commented]], tuple[str, ...]]:
+    """The values with their names and comments, and the comments after the last of them."""
+    every = [(name, value if isinstance(value, Commented) else Commented(value)) for name, value in items]
+    rest = (one.before for _, one in every if one.value is NOTHING)
+    return [(name, one) for name, one in every if one.value is not NOTHING], next(rest, ())
+
+
+def _behind(item: Commented) -> str:
+    return f" {item.behind}" if item.behind else ""
 
 
 def _plain(value: object) -> str:
+    if isinstance(value, Written):
+        return str(value)
     if isinstance(value, Mapping) and value:
-        return f"{{ {json_line(value)[1:-1]} }}"
+        return f"{{ {', '.join(f'{json_line(name)}: {_plain(one)}' for name, one in value.items())} }}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_plain, value))}]"
     return json_line(value)

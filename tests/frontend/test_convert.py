@@ -161,16 +161,6 @@ def test_requests_and_responses_share_a_file_and_folders_stay(tmp_path: Path) ->
     assert again.changed == ()
 
 
-def test_comments_that_json_cannot_have_are_reported(tmp_path: Path) -> None:
-    struct = "// A banner.\n\nZone => not top level, no encoding\n  A: int8\n\n"
-    state = "State => not top level, with version field\n  // Its version.\n  Version: int16\n  A: [Zone]\n"
-    (tmp_path / "A.krm").write_text(struct + state)
-    report = Report()
-    assert convert([tmp_path], report, to="json", out=tmp_path / "out")
-    found = [one.primary.span.text for one in report.diagnostics if one.code.number == "K027"]
-    assert found == ["// A banner.", "// Its version."]
-
-
 def test_nothing_is_written_for_definitions_with_errors(tmp_path: Path) -> None:
     (tmp_path / "A.krm").write_text("ARequest => key 1, max version 1\n  A: [int8\n")
     report = Report()

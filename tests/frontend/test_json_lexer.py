@@ -12,12 +12,12 @@ from kwirec.frontend.json_lexer import Kind, Token, leading_comment, tokenize
 
 
 def tokens(text: str) -> list[Token]:
-    return list(tokenize(Source("x.json", text), Report()))
+    return list(tokenize(Source("x.json", text), Report(), []))
 
 
 def findings(text: str) -> list[tuple[str, str]]:
     report = Report()
-    list(tokenize(Source("x.json", text), report))
+    list(tokenize(Source("x.json", text), report, []))
     return [(found.code.number, found.primary.span.text) for found in report.diagnostics]
 
 

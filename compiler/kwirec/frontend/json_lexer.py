@@ -65,8 +65,8 @@ _SKIPPED = re.compile(r"(?:[ \t\r\n]+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
 _ESCAPE = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\.", re.DOTALL)
 
 
-def tokenize(source: Source, report: Report) -> Iterator[Token]:
-    """All tokens of a source, the last of kind :attr:`Kind.END`."""
+def tokenize(source: Source, report: Report, comments: list[Span]) -> Iterator[Token]:
+    """All tokens of a source, the last of kind :attr:`Kind.END`. Comments go to ``comments``."""
     text = source.text
     swallowed = ""
     for match in _TOKEN.finditer(text):
@@ -80,7 +80,9 @@ def tokenize(source: Source, report: Report) -> Iterator[Token]:
             yield Token(Kind.STRING, written, value, source, start)
         elif kind == "number":
             yield Token(Kind.NUMBER, written, _number(written), source, start)
-        elif kind == "comment" or kind == "end":
+        elif kind == "comment":
+            comments.append(Span(source, start, match.end()))
+        elif kind == "end":
             continue
         elif kind == "open_comment":
             span = Span(source, start, match.end())
@@ -99,9 +101,9 @@ def tokenize(source: Source, report: Report) -> Iterator[Token]:
 
 
 def leading_comment(text: str) -> str:
-    """The comment lines before the first token, as written."""
+    """The comment lines before the first token, without white space at their ends."""
     match = _SKIPPED.match(text)
-    return match[0].strip() if match is not None else ""
+    return "\n".join(line.rstrip() for line in match[0].strip().split("\n")) if match is not None else ""
 
 
 def _number(written: str) -> int | float:

@@ -15,8 +15,9 @@ from types import NoneType
 from typing import Any, TypeVar, get_args, get_type_hints
 
 from kwirec.diagnostics import codes
-from kwirec.diagnostics.diagnostic import Report, closest
+from kwirec.diagnostics.diagnostic import Report, Severity, closest
 from kwirec.diagnostics.source import Source, Span
+from kwirec.frontend.json_comments import bundle_comments, node_comments
 from kwirec.frontend.json_lexer import leading_comment
 from kwirec.frontend.json_parser import (
     JsonArray,
@@ -31,6 +32,7 @@ from kwirec.frontend.json_parser import (
 from kwirec.frontend.syntax import (
     ATTRIBUTES,
     NOUNS,
+    Comment,
     Document,
     EnumDecl,
     EnumValueDecl,
@@ -56,23 +58,34 @@ _INTEGER = re.compile(r"-?([0-9]{1,99}|0[xX][0-9a-fA-F]{1,99})")
 def parse_json(source: Source, report: Report) -> Document:
     """document: definition (one file) | definition* (a ``.jsonl`` bundle); definition: message | enum"""
     bundle = source.name.endswith(".jsonl")
-    comment = "" if bundle else leading_comment(source.text)
-    reader = _Reader(report)
+    before = report.count(Severity.ERROR)
+    spans: list[Span] = []
+    values = parse_values(source, report, many=bundle, comments=spans)
+    roots = [_unwrapped(value) if bundle else (value, None) for value in values]
+    if report.count(Severity.ERROR) > before:  # what is broken has no places for comments
+        spans = []
+    comments = node_comments([value for value, _ in roots], values, spans)
+    leading = bundle_comments(values, spans) if bundle else [leading_comment(source.text)]
+    reader = _Reader(report, comments)
     messages: list[MessageDecl] = []
     enums: list[EnumDecl] = []
-    for value in parse_values(source, report, many=bundle):
-        module = None
-        if bundle and isinstance(value, JsonObject) and any(m.key == "schema" for m in value.members):
-            wrapper = {member.key: member.value for member in value.members}
-            value = wrapper["schema"]
-            named = wrapper.get("module")
-            module = named.value if isinstance(named, JsonScalar) and isinstance(named.value, str) else None
+    for (value, module), comment in zip(roots, leading, strict=False):
         if _is_enum(value):
             if (enum := reader.node(value, EnumDecl)) is not None:
                 enums.append(replace(enum, comment=comment))
         elif (message := reader.node(value, MessageDecl)) is not None:
             messages.append(replace(message, module=module, comment=comment))
     return Document(source=source, messages=tuple(messages), enums=tuple(enums))
+
+
+def _unwrapped(value: JsonValue) -> tuple[JsonValue, str | None]:
+    """The definition of a line of a bundle, and the module that the line names."""
+    if not isinstance(value, JsonObject) or all(member.key != "schema" for member in value.members):
+        return value, None
+    wrapper = {member.key: member.value for member in value.members}
+    named = wrapper.get("module")
+    module = named.value if isinstance(named, JsonScalar) and isinstance(named.value, str) else None
+    return wrapper["schema"], module
 
 
 def _is_enum(value: JsonValue) -> bool:
@@ -83,7 +96,7 @@ def _is_enum(value: JsonValue) -> bool:
 
 def parse_errors(sources: Iterable[Source], report: Report) -> tuple[ErrorDecl, ...]:
     """document: error*, in the files ``errors.json`` of all folders, in which no code and no name is used twice"""
-    reader = _Reader(report)
+    reader = _Reader(report, {})
     values = [value for source in sources for value in parse_values(source, report)]
     errors = [error for value in values for error in reader.nodes(value, "errors.json", ErrorDecl)]
     first: dict[str | int, Span] = {}
@@ -153,8 +166,9 @@ def _plain(value: JsonValue) -> object:
 class _Reader:
     """Reads nodes. A node without name or type is read to its end, too, in order to find its other mistakes."""
 
-    def __init__(self, report: Report) -> None:
+    def __init__(self, report: Report, comments: Mapping[int, tuple[Comment, ...]]) -> None:
         self._report = report
+        self._comments = comments
 
     def node(self, value: JsonValue, node: type[N]) -> N | None:
         """node: object with the attributes of ``node``; ``None`` if it lacks one that has no default there"""
@@ -166,6 +180,8 @@ class _Reader:
         values, misspelt = _attributes(self._report, value, names, what)
         parts: dict[str, Any] = {names[name]: readers[name](self, item, name) for name, item in values.items()}
         parts["span"] = value.span
+        if (comments := self._comments.get(value.span.start)) is not None:
+            parts["comments"] = comments
         missing = [name for name in _expected(node, parts) if name not in values and name not in misspelt]
         if missing and not value.broken:
             listed = ", ".join(f"`{name}`" for name in missing)

@@ -72,10 +72,15 @@ def describe(value: JsonValue) -> str:
             return "null"
 
 
-def parse_values(source: Source, report: Report, *, many: bool = False) -> list[JsonValue]:
-    """``document: value*`` with ``many``, else ``document: value``, and a warning about anything after it."""
+def parse_values(
+    source: Source, report: Report, *, many: bool = False, comments: list[Span] | None = None
+) -> list[JsonValue]:
+    """``document: value*`` with ``many``, else ``document: value``, and a warning about anything after it.
+
+    The places of comments are added to ``comments``, in their order.
+    """
     errors_before = report.count(Severity.ERROR)
-    parser = _Parser(source, report)
+    parser = _Parser(source, report, [] if comments is None else comments)
     values: list[JsonValue] = []
     while parser.token.kind is not Kind.END:
         if values and not many:
@@ -94,8 +99,8 @@ def parse_values(source: Source, report: Report, *, many: bool = False) -> list[
 
 
 class _Parser:
-    def __init__(self, source: Source, report: Report) -> None:
-        self._tokens = tokenize(source, report)
+    def __init__(self, source: Source, report: Report, comments: list[Span]) -> None:
+        self._tokens = tokenize(source, report, comments)
         self._report = report
         self._depth = 0
         self._blamed: Token | None = None

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from kwirec.frontend.syntax import (
     ATTRIBUTES,
+    Comment,
     EnumDecl,
     EnumValueDecl,
     FieldDecl,
@@ -16,7 +17,7 @@ from kwirec.frontend.syntax import (
     StructDecl,
     TypeExpr,
 )
-from kwirec.json_text import definition_text
+from kwirec.json_text import NOTHING, Commented, definition_text
 from kwirec.versions import VersionRange
 
 _ORDER: Mapping[type, tuple[str, ...]] = {
@@ -32,6 +33,9 @@ _ORDER: Mapping[type, tuple[str, ...]] = {
 }  # fmt: skip
 """The attributes of each node in the order in which they are written."""
 
+END = ""
+"""The name of no attribute: the end of a node, which may have comments."""
+
 
 def json_definition(definition: MessageDecl | EnumDecl) -> str:
     """The text of the file of a message or enum, with the comment before it."""
@@ -42,7 +46,29 @@ def json_definition(definition: MessageDecl | EnumDecl) -> str:
 def _node(node: Node) -> dict[str, object]:
     names = ATTRIBUTES[type(node)]
     values = ((name, _value(getattr(node, names[name]))) for name in _ORDER[type(node)])
-    return {name: value for name, value in values if not _is_absent(name, value)}
+    return with_comments({name: value for name, value in values if not _is_absent(name, value)}, node.comments)
+
+
+def with_comments(values: dict[str, object], comments: Sequence[Comment]) -> dict[str, object]:
+    """The attributes of a node with the comments within it; of an attribute that is left out, they go to the end."""
+    for comment in comments:
+        if comment.attribute is not None:
+            name = comment.attribute if comment.attribute in values else END
+            value = values.setdefault(name, NOTHING)
+            before = value if isinstance(value, Commented) else Commented(value)
+            values[name] = Commented(before.value, (*before.before, *comment_lines(comment)))
+    return values
+
+
+def list_item(values: dict[str, object], comments: Sequence[Comment]) -> object:
+    """The attributes of a node in a list, with the comments before it."""
+    lines = [line for comment in comments if comment.attribute is None for line in comment_lines(comment)]
+    return Commented(values, tuple(lines)) if lines else values
+
+
+def comment_lines(comment: Comment) -> Iterator[str]:
+    """The lines of a comment in JSON."""
+    return (f"// {line}".rstrip() for line in comment.text.split("\n"))
 
 
 def _value(value: object) -> object:
@@ -57,7 +83,9 @@ def _value(value: object) -> object:
             entries = (entry for entry in value if isinstance(entry, HeaderVersionsDecl))
             return {str(entry.versions.value): str(entry.header.value) for entry in entries}
         case tuple():
-            return [_node(item) if isinstance(item, Node) else _value(item) for item in value]
+            return [
+                list_item(_node(item), item.comments) if isinstance(item, Node) else _value(item) for item in value
+            ]
         case _:
             return value
 

@@ -18,10 +18,10 @@ from kwirec.frontend.krammar_fields import (
     auto_name,
     null_by_default,
 )
-from kwirec.frontend.krammar_lexer import COMMENT, INDENT
+from kwirec.frontend.krammar_lexer import COMMENT, INDENT, REMARK
 from kwirec.frontend.krammar_parser import NAME, SPECIAL
 from kwirec.frontend.krammar_types import EMPTY, ENUM
-from kwirec.frontend.syntax import FieldDecl, Spanned
+from kwirec.frontend.syntax import Comment, FieldDecl, Spanned
 from kwirec.json_text import json_line
 from kwirec.versions import MAX_VERSION, NONE, VersionRange
 
@@ -61,6 +61,11 @@ def comment_lines(texts: Iterable[str], indent: str) -> Iterator[str]:
     return (f"{indent}{COMMENT} {text}" if text else f"{indent}{COMMENT}" for text in texts)
 
 
+def remark_lines(comments: Iterable[Comment], indent: str = "") -> Iterator[str]:
+    """Comments that are no descriptions, as lines."""
+    return (f"{indent}{REMARK} {line}".rstrip() for comment in comments for line in comment.text.split("\n"))
+
+
 def field_lines(fields: Iterable[FieldDecl], scope: Scope, losses: Losses, level: int = 1) -> Iterator[str]:
     """fields(n): (COMMENT* field(n))*"""
     indent = INDENT * level
@@ -69,6 +74,9 @@ def field_lines(fields: Iterable[FieldDecl], scope: Scope, losses: Losses, level
         if not re.fullmatch(NAME, decl.name.value):
             losses.uses[decl.name.value] = [decl.name.span]
             continue
+        yield from remark_lines(
+            (one for one in decl.comments if losses.keeps("comments of fields", one.span)), indent
+        )
         one = _FieldWriter(decl, scope, losses)
         if (special := one.special()) is not None:
             yield indent + special

@@ -13,12 +13,12 @@ from typing import Any
 
 from kwirec.diagnostics import codes
 from kwirec.diagnostics.diagnostic import did_you_mean
-from kwirec.diagnostics.source import Span
+from kwirec.diagnostics.source import Source, Span
 from kwirec.frontend.krammar_docs import read_doc, split_struct_doc
-from kwirec.frontend.krammar_lexer import COMMENT, Line
+from kwirec.frontend.krammar_lexer import COMMENT, REMARK, Line
 from kwirec.frontend.krammar_parser import WrittenField
 from kwirec.frontend.krammar_types import ENUM, RANGE, Context, WrittenType, quoted, read_range, read_type
-from kwirec.frontend.syntax import FieldDecl, Literal, Spanned, TypeExpr
+from kwirec.frontend.syntax import Comment, FieldDecl, Literal, Spanned, TypeExpr
 from kwirec.versions import MAX_VERSION, NONE, VersionRange
 
 WORD = r'[A-Za-z0-9_.]+|"(?:[^"\\]|\\.)*"'
@@ -60,8 +60,30 @@ def field_decls(fields: Iterable[WrittenField], scope: Scope, context: Context) 
 
 
 def comment_texts(comment: Iterable[Line]) -> list[str]:
-    """What comment lines say, without ``//`` and the space after it."""
-    return [line.text.removeprefix(COMMENT).removeprefix(" ") for line in comment]
+    """What the lines of a description say, without ``//`` and the space after it."""
+    return [line.text.removeprefix(COMMENT).removeprefix(" ") for line in comment if not _is_remark(line)]
+
+
+def remarks(comment: Iterable[Line], source: Source, attribute: str | None = None) -> tuple[Comment, ...]:
+    """The comments among these lines that are no description."""
+    return loose_comments(filter(_is_remark, comment), source, attribute)
+
+
+def loose_comments(lines: Iterable[Line], source: Source, attribute: str | None = None) -> tuple[Comment, ...]:
+    """A comment for each of these lines, none of which is a description."""
+    return tuple(
+        Comment(
+            text=line.text.removeprefix(REMARK).removeprefix(COMMENT).removeprefix(" ").rstrip(),
+            attribute=attribute,
+            span=line.span(source),
+        )
+        for line in lines
+        if line.text
+    )
+
+
+def _is_remark(line: Line) -> bool:
+    return line.text.startswith(REMARK)
 
 
 def _field(written: WrittenField, scope: Scope, context: Context) -> FieldDecl | None:
@@ -94,6 +116,7 @@ def _field(written: WrittenField, scope: Scope, context: Context) -> FieldDecl |
         about=Spanned(about, comment_span) if about else None,
         struct_about=Spanned(struct_about, comment_span) if struct_about else None,
         fields=inner,
+        comments=remarks(written.comment, written.span.source),
         **_attributes(items),
     )
 
@@ -166,10 +189,10 @@ def _special(written: WrittenField, items: Items, scope: Scope, context: Context
         about = " ".join([THROTTLE, *([SWITCHED.format(number)] if number else [])])
     else:
         about = TIMEOUT
-    if written.comment:
+    if texts := comment_texts(written.comment):
         what = f"a comment for `{written.name.value}`"
         context.extension(written.name.span, what, f"`{written.name.value}: int32` is an ordinary field")
-        about = read_doc(comment_texts(written.comment))
+        about = read_doc(texts)
     versions, tagged = _versions(written, items, scope)
     return FieldDecl(
         span=written.span,
@@ -179,6 +202,7 @@ def _special(written: WrittenField, items: Items, scope: Scope, context: Context
         tagged_versions=tagged,
         default=None if is_throttle else Spanned(number or DEFAULT_TIMEOUT, written.type.span),
         about=Spanned(about, written.name.span),
+        comments=remarks(written.comment, written.span.source),
         **_attributes(items),
     )
 

@@ -16,6 +16,8 @@ from kwirec.diagnostics.source import Source, Span
 
 INDENT = "  "
 COMMENT = "//"
+REMARK = "//#"
+"""What starts a comment that is no description."""
 
 
 class LineKind(enum.Enum):

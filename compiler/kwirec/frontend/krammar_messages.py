@@ -15,7 +15,17 @@ from kwirec.diagnostics import codes
 from kwirec.diagnostics.diagnostic import Report, Severity, did_you_mean
 from kwirec.diagnostics.source import Source, Span
 from kwirec.frontend.krammar_docs import read_doc
-from kwirec.frontend.krammar_fields import ANY_RANGE, WORD, Scope, bad_range, comment_texts, field_decls, word
+from kwirec.frontend.krammar_fields import (
+    ANY_RANGE,
+    WORD,
+    Scope,
+    bad_range,
+    comment_texts,
+    field_decls,
+    loose_comments,
+    remarks,
+    word,
+)
 from kwirec.frontend.krammar_lexer import Line
 from kwirec.frontend.krammar_parser import (
     FRANZ_GO_VALUE,
@@ -27,6 +37,7 @@ from kwirec.frontend.krammar_parser import (
 )
 from kwirec.frontend.krammar_types import RANGE, Context, read_range
 from kwirec.frontend.syntax import (
+    Comment,
     Document,
     EnumDecl,
     EnumValueDecl,
@@ -129,14 +140,9 @@ class _Reader:
         )
 
     def _loose_comments(self, heads: Sequence[_Head]) -> Iterator[Span]:
-        """The comments before structs that an empty line follows, and those of version fields, which are left out."""
+        """The comments of version fields, which are no part of messages."""
         for head in heads:
-            if "not_top_level" not in head:
-                continue
-            lines = [line for line in head.written.banner if line.text]
-            if "version_field" in head:
-                lines = head.written.fields[0].comment if head.written.fields else []
-            if lines:
+            if "version_field" in head and head.written.fields and (lines := head.written.fields[0].comment):
                 yield lines[0].span(self._source).to(lines[-1].span(self._source))
 
     def head(self, written: WrittenStruct) -> _Head:
@@ -253,7 +259,13 @@ class _Reader:
                 fields, Scope(name.value, VersionRange(low, MAX_VERSION), flexible_range), self._context
             ),
             comment=_banner(head.written.banner),
+            comments=self._comments(head.written, "validVersions"),
         )
+
+    def _comments(self, written: WrittenStruct | WrittenEnum, attribute: str | None) -> tuple[Comment, ...]:
+        """The comments of a block that do not describe it, which are before ``attribute`` in JSON or at its end."""
+        before = remarks(written.comment, self._source, attribute)
+        return (*before, *loose_comments(written.trailing, self._source, ""))
 
     def _is_response(self, head: _Head) -> bool:
         """response: NAME "Response =>" without a key of its own"""
@@ -360,6 +372,7 @@ class _Reader:
                 name=value.name,
                 value=value.value,
                 about=_described(read_doc(comment_texts(value.comment)), value.span),
+                comments=remarks(value.comment, self._source),
             )
             for value in written.values
         ]
@@ -371,6 +384,7 @@ class _Reader:
             about=_described(read_doc(comment_texts(written.comment)), written.name.span),
             values=tuple(values),
             comment=_banner(written.banner),
+            comments=self._comments(written, "values"),
         )
 
 
@@ -392,7 +406,15 @@ def _struct_decl(head: _Head, versions: VersionRange, flexible: VersionRange, co
         versions=own,
         about=_about(head.written),
         fields=field_decls(head.written.fields, Scope(head.name.value, own.value, flexible), context),
+        comments=_struct_comments(head.written),
     )
+
+
+def _struct_comments(written: WrittenStruct) -> tuple[Comment, ...]:
+    """The comments of a struct that do not describe it; an empty line may part them from it."""
+    source = written.span.source
+    before = (*loose_comments(written.banner, source), *remarks(written.comment, source))
+    return (*before, *loose_comments(written.trailing, source, ""))
 
 
 def _about(written: WrittenStruct) -> Spanned[str] | None:

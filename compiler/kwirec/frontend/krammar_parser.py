@@ -52,7 +52,8 @@ class WrittenField:
 
 @dataclass(slots=True)
 class WrittenStruct:
-    """A block with fields. ``banner`` has the comments before it that an empty line parts from it."""
+    """A block with fields. ``banner`` has the comments before it that an empty line parts from it, ``trailing`` those
+    after its last field."""
 
     span: Span
     name: Spanned[str]
@@ -60,6 +61,7 @@ class WrittenStruct:
     comment: list[Line]
     banner: list[Line]
     fields: list[WrittenField] = field(default_factory=list)
+    trailing: list[Line] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -72,7 +74,7 @@ class WrittenValue:
 
 @dataclass(slots=True)
 class WrittenEnum:
-    """A block of named values."""
+    """A block of named values, with the comments around them as in a struct."""
 
     span: Span
     name: Spanned[str]
@@ -80,6 +82,7 @@ class WrittenEnum:
     comment: list[Line]
     banner: list[Line]
     values: list[WrittenValue] = field(default_factory=list)
+    trailing: list[Line] = field(default_factory=list)
 
 
 Block = WrittenStruct | WrittenEnum
@@ -116,6 +119,8 @@ class _Parser:
             elif (block := self._block(line, banner)) is not None:
                 blocks.append(block)
                 banner = []
+        if blocks:
+            blocks[-1].trailing += [line for line in (*banner, *self._take_comment()) if line.text]
         return blocks
 
     def _block(self, line: Line, banner: list[Line]) -> Block | None:
@@ -161,7 +166,8 @@ class _Parser:
         modifiers = self.pieces(line, head.start("modifiers"))
         fields = self.fields(1)
         end = fields[-1].span if fields else line.span(self._source)
-        return WrittenStruct(line.span(self._source).to(end), name, modifiers, comment, banner, fields)
+        trailing = self._take_comment()
+        return WrittenStruct(line.span(self._source).to(end), name, modifiers, comment, banner, fields, trailing)
 
     def fields(self, level: int) -> list[WrittenField]:
         """fields(n): (COMMENT | field(n))*, up to an empty line or one of a lower level"""
@@ -296,7 +302,7 @@ class _Parser:
             elif inner.text == ")":
                 found.span = found.span.to(inner.span(self._source))
                 self._advance()
-                self._take_comment()
+                found.trailing = self._take_comment()
                 return found
             elif not inner.level:
                 break

@@ -13,7 +13,14 @@ from kwirec.diagnostics import codes
 from kwirec.diagnostics.diagnostic import Report
 from kwirec.diagnostics.source import Span
 from kwirec.frontend.krammar_docs import WIDTH, write_doc
-from kwirec.frontend.krammar_field_writer import Losses, comment_lines, field_lines, range_text, word_text
+from kwirec.frontend.krammar_field_writer import (
+    Losses,
+    comment_lines,
+    field_lines,
+    range_text,
+    remark_lines,
+    word_text,
+)
 from kwirec.frontend.krammar_fields import Scope
 from kwirec.frontend.krammar_lexer import COMMENT, INDENT
 from kwirec.frontend.krammar_messages import KINDS, ROUTES, flexible_versions, open_versions
@@ -87,7 +94,18 @@ class _Writer:
             body.insert(0, f"{INDENT}Version: int16")
         self._report_losses(losses, message.name.value)
         head = f"{message.name.value} =>{' ' if modifiers else ''}{', '.join(modifiers)}"
-        return [*_banner(message.comment), *_doc(message.about), head, *body]
+        first, last = self._comments(message)
+        return [*_banner(message.comment), *first, *_doc(message.about), head, *body, *last]
+
+    def _comments(self, node: MessageDecl | StructDecl | EnumDecl) -> tuple[list[str], list[str]]:
+        """The lines of the comments before and at the end of a block. For franz-go, all are before it, and an empty
+        line follows them."""
+        if self._franz_go:
+            texts = (line for comment in node.comments for line in comment.text.split("\n"))
+            lines = list(comment_lines(texts, ""))
+            return ([*lines, ""] if lines else []), []
+        last = [comment for comment in node.comments if comment.attribute == ""]
+        return list(remark_lines(one for one in node.comments if one not in last)), list(remark_lines(last, INDENT))
 
     def _report_losses(self, losses: Losses, message: str) -> None:
         for what, spans in losses.uses.items():
@@ -142,20 +160,25 @@ class _Writer:
             modifiers.append(f"of {word_text(message.name.value)}")
         body = list(field_lines(struct.fields, Scope(struct.name.value, versions, flexible), losses))
         self._report_losses(losses, message.name.value)
-        return [*_doc(struct.about), f"{struct.name.value} => {', '.join(modifiers)}", *body]
+        first, last = self._comments(struct)
+        return [*first, *_doc(struct.about), f"{struct.name.value} => {', '.join(modifiers)}", *body, *last]
 
     def _enum(self, enum: EnumDecl) -> list[str]:
         """enum: COMMENT* NAME " " TYPE [" camelcase"] " (" NL (COMMENT* value)* ")" """
         style = " camelcase" if any(re.search("[a-z]", one.name.value) for one in enum.values) else ""
-        lines = [*_banner(enum.comment), *_doc(enum.about), f"{enum.name.value} {enum.value_type.value}{style} ("]
+        first, last = self._comments(enum)
+        head = f"{enum.name.value} {enum.value_type.value}{style} ("
+        lines = [*_banner(enum.comment), *first, *_doc(enum.about), head]
         losses = Losses(self._franz_go)
         for one in enum.values:
             plain = one.value.value >= 0 and FRANZ_GO_VALUE.fullmatch(one.name.value)
             if not plain and not losses.keeps(f"{one.value.value}: {one.name.value}", one.span):
                 continue
-            lines += [*_doc(one.about, INDENT), f"{INDENT}{one.value.value}: {one.name.value}"]
+            kept = (comment for comment in one.comments if losses.keeps("comments of values", comment.span))
+            lines += [*remark_lines(kept, INDENT), *_doc(one.about, INDENT)]
+            lines.append(f"{INDENT}{one.value.value}: {one.name.value}")
         self._report_losses(losses, enum.name.value)
-        return [*lines, ")"]
+        return [*lines, *last, ")"]
 
 
 def _is_inherited(message: MessageDecl, previous: MessageDecl | None) -> bool:

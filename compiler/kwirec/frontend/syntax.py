@@ -31,6 +31,19 @@ Literal = str | int | float | bool | None
 
 
 @dataclass(frozen=True, kw_only=True)
+class Comment:
+    """The text of a comment that describes nothing to the compiler, in lines without their signs.
+
+    ``attribute`` is the attribute in JSON that it stands before or behind: ``None`` for the whole node, and empty at
+    the end of the node.
+    """
+
+    text: str
+    attribute: str | None = None
+    span: Span = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, kw_only=True)
 class TypeExpr:
     """A type such as ``int32``, ``[]string`` or ``[]Partition``: a name and the number of ``[]`` before it."""
 
@@ -66,6 +79,7 @@ class FieldDecl:
     aliases: tuple[Spanned[str], ...] = ()
     since: Spanned[str] | None = None
     fields: tuple[FieldDecl, ...] | None = None
+    comments: tuple[Comment, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,6 +91,7 @@ class StructDecl:
     versions: Spanned[VersionRange] | None = None
     about: Spanned[str] | None = None
     fields: tuple[FieldDecl, ...] = ()
+    comments: tuple[Comment, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,7 +105,8 @@ class HeaderVersionsDecl:
 
 @dataclass(frozen=True, kw_only=True)
 class MessageDecl:
-    """One message definition. ``comment`` is the text before it in its file, which ``merge`` keeps."""
+    """One message definition. ``comment`` is the text before it in its file, as it was written; ``comments`` are
+    within the definition, or after it."""
 
     span: Span = field(compare=False, repr=False)
     name: Spanned[str]
@@ -109,6 +125,7 @@ class MessageDecl:
     common_structs: tuple[StructDecl, ...] = ()
     module: str | None = None
     comment: str = ""
+    comments: tuple[Comment, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,11 +136,13 @@ class EnumValueDecl:
     name: Spanned[str]
     value: Spanned[int]
     about: Spanned[str] | None = None
+    comments: tuple[Comment, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class EnumDecl:
-    """Names for the values of integer fields, in a definition of type ``enum``. ``comment`` is the text before it."""
+    """Names for the values of integer fields, in a definition of type ``enum``. ``comment`` is the text before it, as
+    for messages."""
 
     span: Span = field(compare=False, repr=False)
     name: Spanned[str]
@@ -132,6 +151,7 @@ class EnumDecl:
     about: Spanned[str] | None = None
     values: tuple[EnumValueDecl, ...] = ()
     comment: str = ""
+    comments: tuple[Comment, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -170,7 +190,7 @@ class Document:
     structs: tuple[NamedStruct, ...] = ()
     notation: str = "json"
     loose_comments: tuple[Span, ...] = field(default=(), compare=False, repr=False)
-    """Comments of the indentation notation that describe nothing, and so have no place in JSON."""
+    """Comments of the indentation notation that belong to what JSON has no place for."""
 
     @property
     def definitions(self) -> tuple[MessageDecl | EnumDecl, ...]:
@@ -195,7 +215,7 @@ ATTRIBUTES: Mapping[type, Mapping[str, str]] = {
     node: {
         re.sub("_(.)", lambda match: match[1].upper(), field.name): field.name
         for field in dataclasses.fields(node)
-        if field.name not in ("span", "module", "comment")
+        if field.name not in ("span", "module", "comment", "comments")
     }
     for node in NOUNS
 }

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
+from kwirec.frontend.syntax import Comment, StructDecl
 from kwirec.ir.schema import Default, Field, Implicit, Message, MessageKind, StructType, Type, base_type, usage
 from kwirec.lowering.coding import coding
 from kwirec.lowering.headers import derived_header_versions, header_versions
@@ -41,6 +42,7 @@ class FieldDraft:
     doc: str
     aliases: tuple[str, ...]
     since: str | None
+    comments: tuple[Comment, ...]
 
     @property
     def struct_name(self) -> str | None:
@@ -56,6 +58,7 @@ class StructDraft:
     name: str
     doc: str
     fields: list[FieldDraft]
+    comments: tuple[Comment, ...] = ()
 
 
 @dataclass
@@ -77,6 +80,7 @@ class MessageDraft:
     doc: str
     aliases: tuple[str, ...]
     comment: str
+    comments: tuple[Comment, ...]
 
     @property
     def root(self) -> StructDraft:
@@ -86,8 +90,7 @@ class MessageDraft:
         """The draft without all other versions, and without the fields and structs that only those had."""
         draft = with_versions(versions.intersection, self)
         draft.structs = {
-            name: StructDraft(name, struct.doc, _limited(struct.fields, versions))
-            for name, struct in self.structs.items()
+            name: replace(struct, fields=_limited(struct.fields, versions)) for name, struct in self.structs.items()
         }
         draft.drop_unused_structs()
         return draft
@@ -149,7 +152,8 @@ def draft_of(message: Message) -> MessageDraft:
         if used or struct is message.root:
             fields = (_field(field, used, flexible) for field in struct.fields)
             kept = [field for field in fields if field.live or not valid]
-            structs[struct.name] = StructDraft(struct.name, struct.doc, kept)
+            comments = struct.decl.comments if isinstance(struct.decl, StructDecl) else ()
+            structs[struct.name] = StructDraft(struct.name, struct.doc, kept, comments)
     return MessageDraft(
         name=message.name,
         kind=message.kind,
@@ -165,6 +169,7 @@ def draft_of(message: Message) -> MessageDraft:
         doc=message.doc,
         aliases=message.aliases,
         comment=message.decl.comment,
+        comments=message.decl.comments,
     )
 
 
@@ -190,4 +195,5 @@ def _field(field: Field, used: Versions, flexible: Versions) -> FieldDraft:
         doc=field.doc,
         aliases=field.aliases,
         since=field.since,
+        comments=field.decl.comments,
     )

@@ -50,15 +50,17 @@ class _Joiner:
     def structs(self) -> dict[str, StructDraft]:
         joined: dict[str, StructDraft] = {}
         for name, struct in self.preferred.structs.items():
-            result = StructDraft(name, struct.doc, list(struct.fields))
+            result = replace(struct, fields=list(struct.fields))
             for (mine, theirs), names in self.alignment.structs.items():
                 if mine == name:
                     other = self.other.structs[theirs]
-                    result = StructDraft(name, result.doc or other.doc, self._fields(result.fields, other, names))
+                    fields = self._fields(result.fields, other, names)
+                    comments = result.comments or other.comments
+                    result = StructDraft(name, result.doc or other.doc, fields, comments)
             joined[name] = result
         for name, struct in self.other.structs.items():
             if self.alignment.partner_of(name) is None:
-                joined[name] = StructDraft(name, struct.doc, [self._adopted(field) for field in struct.fields])
+                joined[name] = replace(struct, fields=[self._adopted(field) for field in struct.fields])
         self._mark_tags(joined)
         return joined
 
@@ -99,6 +101,7 @@ class _Joiner:
             doc=mine.doc or theirs.doc,
             aliases=_aliases(mine.name, mine.aliases, theirs.name, theirs.aliases),
             since=mine.since or theirs.since,
+            comments=mine.comments or theirs.comments,
         )
 
     def _adopted(self, field: FieldDraft) -> FieldDraft:

@@ -113,9 +113,11 @@ def _stripped(message: Message) -> MessageDraft:
     """The draft of an incoming message without what only the union says, such as descriptions and enums."""
     draft = draft_of(message)
     for struct in draft.structs.values():
-        struct.doc = ""
-        struct.fields = [replace(inner, doc="", aliases=(), since=None, enum=None) for inner in struct.fields]
-    return replace(draft, doc="", comment="", aliases=())
+        struct.doc, struct.comments = "", ()
+        struct.fields = [
+            replace(inner, doc="", aliases=(), since=None, enum=None, comments=()) for inner in struct.fields
+        ]
+    return replace(draft, doc="", comment="", comments=(), aliases=())
 
 
 class _Merger:
@@ -210,7 +212,7 @@ class _Merger:
         else:
             draft, conflicts = join(mine, incoming, lambda grown: self._first_with(ours.name, grown))
         self._outcome.conflicts += [f"{draft.name}: {conflict}" for conflict in conflicts]
-        return replace(draft, comment=mine.comment, doc=mine.doc, deprecated=deprecated)
+        return replace(draft, comment=mine.comment, comments=mine.comments, doc=mine.doc, deprecated=deprecated)
 
     def _renumber(
         self, ours: Message, theirs: Message, mine: MessageDraft, incoming: MessageDraft

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kwirec import json_text
+from kwirec.frontend.json_writer import list_item, with_comments
 from kwirec.ir.literals import default_literal
 from kwirec.merge.draft import FieldDraft, MessageDraft, StructDraft
 from kwirec.versions import VersionRange, runs_by
@@ -27,15 +28,17 @@ class _Writer:
     def definition(self) -> dict[str, object]:
         draft = self._draft
         common = [s for s in draft.structs.values() if s.name != draft.name and s.name not in self._inline]
-        return _present(
+        values = _present(
             **self._head(),
             fields=self._fields(draft.root.fields),
             commonStructs=list(map(self._common, common)) or None,
         )
+        return with_comments(values, draft.comments)
 
-    def _common(self, struct: StructDraft) -> dict[str, object]:
+    def _common(self, struct: StructDraft) -> object:
         versions = self._range(self._usage[struct.name])
-        return _present(name=struct.name, versions=versions, about=struct.doc, fields=self._fields(struct.fields))
+        values = _present(name=struct.name, versions=versions, about=struct.doc, fields=self._fields(struct.fields))
+        return list_item(with_comments(values, struct.comments), struct.comments)
 
     def _head(self) -> dict[str, object]:
         draft = self._draft
@@ -62,8 +65,8 @@ class _Writer:
         """The range of exactly these versions, open if it ends with the newest version of the message."""
         return str(VersionRange.covering(versions, open_at=max(self._draft.valid, default=0)))
 
-    def _fields(self, fields: list[FieldDraft]) -> list[dict[str, object]]:
-        return list(map(self._field, fields))
+    def _fields(self, fields: list[FieldDraft]) -> list[object]:
+        return [list_item(with_comments(self._field(field), field.comments), field.comments) for field in fields]
 
     def _field(self, field: FieldDraft) -> dict[str, object]:
         struct = self._draft.structs[field.struct_name] if field.struct_name in self._inline else None

@@ -1,0 +1,163 @@
+"""Comments of JSON → the values and nodes that they stand with.
+
+A comment stands behind what ends on its line, or else before what follows. Those after the last item of a list or the
+last attribute of an object stand at its end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from kwirec.diagnostics.source import Span
+from kwirec.frontend.json_parser import JsonArray, JsonObject, JsonValue
+from kwirec.frontend.syntax import Comment
+
+NODES = ("fields", "commonStructs", "values")
+"""The attributes whose objects are nodes with comments of their own."""
+
+FILE = -1
+
+
+@dataclass(slots=True)
+class Slot:
+    """The comments before an item or attribute, and behind it on its line."""
+
+    before: list[Span] = field(default_factory=list)
+    behind: list[Span] = field(default_factory=list)
+
+    @property
+    def all(self) -> list[Span]:
+        return [*self.before, *self.behind]
+
+
+Slots = Mapping[int, Sequence[Slot]]
+"""For objects and lists that have comments, by the offset of their start: a slot for each item or attribute, and one
+for the end. :data:`FILE` has those of the whole file."""
+
+
+def place(values: Sequence[JsonValue], comments: Sequence[Span]) -> Slots:
+    """Where the comments of a file stand."""
+    slots: dict[int, Sequence[Slot]] = {}
+    pending = [(FILE, [(value.span.start, value) for value in values], comments)]
+    while pending:
+        key, parts, own = pending.pop()
+        slots[key], inner = _slots(parts, own)
+        pending += [(value.span.start, _parts(value), list(found)) for value, found in inner]
+    return slots
+
+
+def _parts(value: JsonValue) -> list[tuple[int, JsonValue]]:
+    """The values of an object or list, each with the offset where it starts, or where its attribute does."""
+    if isinstance(value, JsonObject):
+        return [(member.key_span.start, member.value) for member in value.members]
+    return [(item.span.start, item) for item in value.items] if isinstance(value, JsonArray) else []
+
+
+def _slots(
+    parts: Sequence[tuple[int, JsonValue]], comments: Sequence[Span]
+) -> tuple[Sequence[Slot], list[tuple[JsonValue, list[Span]]]]:
+    """The slots of one object or list, and the comments within its items."""
+    slots = [Slot() for _ in range(len(parts) + 1)]
+    inner: list[tuple[JsonValue, list[Span]]] = []
+    at, line_end = 0, -1
+    for comment in comments:
+        while at < len(parts) and comment.start >= parts[at][1].span.end:
+            line_end = parts[at][1].span.end
+            at += 1
+        value = parts[at][1] if at < len(parts) else None
+        if isinstance(value, JsonObject | JsonArray) and comment.start > value.span.start:
+            if not inner or inner[-1][0] is not value:
+                inner.append((value, []))
+            inner[-1][1].append(comment)
+        elif at and _is_behind(comment, line_end) and (value is None or comment.start < parts[at][0]):
+            slots[at - 1].behind.append(comment)
+            line_end = comment.end
+        else:
+            slots[at].before.append(comment)
+            line_end = -1
+    return slots, inner
+
+
+def _is_behind(comment: Span, end: int) -> bool:
+    """Whether a comment of one line stands on the line on which something ends."""
+    return end >= 0 and "\n" not in comment.text and comment.source.text.find("\n", end, comment.start) < 0
+
+
+def comment_text(written: str) -> str:
+    """What a comment says, without its signs and the stars at the start of its lines."""
+    if written.startswith("//"):
+        return written[2:].removeprefix(" ").rstrip()
+    lines = [line.strip() for line in written.removeprefix("/*").removesuffix("*/").split("\n")]
+    lines = [line.removeprefix("*").removeprefix(" ") for line in lines]
+    return "\n".join(lines).strip("\n")
+
+
+def bundle_comments(values: Sequence[JsonValue], comments: Sequence[Span]) -> list[str]:
+    """The comments before each definition of a bundle, as they were written."""
+    slots = place(values, comments)[FILE] if comments else [Slot()] * (len(values) + 1)
+    return ["\n".join(span.text for span in slot.before) for slot in slots[:-1]]
+
+
+def node_comments(roots: Sequence[JsonValue], values: Sequence[JsonValue], comments: Sequence[Span]) -> _ByNode:
+    """The comments of each node, by the offset of its start. ``roots`` are the definitions in ``values``."""
+    if not comments:
+        return {}
+    return _Owners(place(values, comments)).all(roots, values)
+
+
+_ByNode = dict[int, tuple[Comment, ...]]
+
+
+class _Owners:
+    def __init__(self, slots: Slots) -> None:
+        self._slots = slots
+        self._found: _ByNode = {}
+
+    def all(self, roots: Sequence[JsonValue], values: Sequence[JsonValue]) -> _ByNode:
+        """The comments after a definition are at its end; those before it are read as one text."""
+        slots = self._slots[FILE]
+        for number, (root, value) in enumerate(zip(roots, values, strict=False)):
+            after = list(slots[number].behind)
+            if number == len(values) - 1:
+                after += slots[-1].before
+            if isinstance(root, JsonObject):
+                if root is not value:
+                    after = [*self._outside(value, root), *after]
+                self._node(root, [], _comments(after, ""))
+        return self._found
+
+    def _outside(self, wrapper: JsonValue, root: JsonObject) -> Iterator[Span]:
+        for slot, (_, value) in zip(self._of(wrapper), [*_parts(wrapper), (0, None)], strict=True):
+            yield from slot.all
+            if value is not None and value is not root:
+                yield from self._within(value)
+
+    def _node(self, node: JsonObject, own: list[Comment], after: list[Comment]) -> None:
+        ends: list[Comment] = []
+        *slots, last = self._of(node)
+        for member, slot in zip(node.members, slots, strict=True):
+            own += _comments(slot.all, member.key)
+            if member.key in NODES and isinstance(member.value, JsonArray):
+                *items, end = self._of(member.value)
+                for item, of_item in zip(member.value.items, items, strict=True):
+                    if isinstance(item, JsonObject):
+                        self._node(item, _comments(of_item.all, None), [])
+                ends += _comments(end.before, "")
+            else:
+                own += _comments(self._within(member.value), member.key)
+        self._found[node.span.start] = (*own, *ends, *_comments(last.before, ""), *after)
+
+    def _within(self, value: JsonValue) -> Iterator[Span]:
+        for slot, (_, inner) in zip(self._of(value), [*_parts(value), (0, None)], strict=True):
+            yield from slot.all
+            if inner is not None:
+                yield from self._within(inner)
+
+    def _of(self, value: JsonValue) -> Sequence[Slot]:
+        found = self._slots.get(value.span.start) if isinstance(value, JsonObject | JsonArray) else None
+        return found or [Slot() for _ in range(len(_parts(value)) + 1)]
+
+
+def _comments(spans: Iterable[Span], attribute: str | None) -> list[Comment]:
+    return [Comment(text=comment_text(span.text), attribute=attribute, span=span) for span in spans]
