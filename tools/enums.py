@@ -37,8 +37,9 @@ BESIDE = {"AcknowledgeType": {"GAP": 0}, "LeaderRecoveryState": {"NO_CHANGE": -1
 FORMERLY = {
     "ControlRecordType": {"QUORUM_REASSIGNMENT": 2, "LEADER_CHANGE": 3},
     "ConfigSource": {"UNKNOWN_CONFIG": 0},
+    "ZkMigrationState": {"PRE_MIGRATION": 1, "MIGRATION": 2},
 }
-"""What releases up to 2.8 and up to 2.5 said otherwise."""
+"""What releases up to 2.8, up to 2.5, and 3.4 said otherwise."""
 
 
 def numbers_of(folder: Path) -> Numbers:

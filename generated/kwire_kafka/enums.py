@@ -544,7 +544,7 @@ class TransactionState(ProtocolEnum, type="int8"):
 
 
 class ZkMigrationState(ProtocolEnum, type="int8"):
-    """Progress of the migration of a cluster from ZooKeeper [KIP-866]."""
+    """Progress of the migration of a cluster from ZooKeeper [KIP-866]. Kafka 3.4 had 1 and 2 the other way round."""
 
     NONE = 0
     """The cluster never had ZooKeeper."""
