@@ -35,7 +35,7 @@ RUNTIME_LAYERS = (
     ("interpreter", "json_form", "records"),
     ("columns", "message"),
     ("arrow", "headers", "logs", "models"),
-    ("protocol", "trace"),
+    ("guide", "protocol", "trace"),
     ("connection", "releases"),
     ("client",),
     ("command",),

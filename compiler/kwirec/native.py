@@ -38,6 +38,7 @@ INTERPRETED: Mapping[str, str] = {
     "schema": "fields as data; read when plans are made, not while messages are",
     "interpreter": "runs once per failure, on getattr and **values, which compiling does not make faster",
     "trace": "shows bytes to people",
+    "guide": "makes addresses of pages for people",
     "secrets": "tables, read when messages are printed",
     "redaction": "looks paths up and copies the few messages with secrets",
     "enums": "names of values, looked up by people and tools",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -10,15 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+from kwire import guide
 from kwire.protocol import registry
-from kwire_spark.reports import guide
 from kwirec.command import main
 from kwirec.diagnostics.examples import clock, field
 from kwirec.guide.links import guide_base, part_of, place_of
 from kwirec.guide.site import emit_site
 from kwirec.markdown import link
 from tests.effort import examples
-from tests.guide.conftest import CLOCKWORK, inputs
+from tests.guide.conftest import CLOCKWORK, UNION, inputs, loaded
 
 MARKDOWN = MarkdownIt()
 
@@ -39,9 +40,19 @@ def test_reports_of_the_pipeline_link_to_the_same_places() -> None:
     assert requests
     for message in requests:
         newest = message.valid.high
-        assert here.link(message.name.removesuffix("Request"), [newest - 1, newest]) == place_of(message, newest)
-        assert here.link(message.name.removesuffix("Request"), [newest + 1]).endswith(".html#request")
-    assert here.link("Unknown", [1]) == ""
+        assert here.api(message.name.removesuffix("Request"), [newest - 1, newest]) == place_of(message, newest)
+        assert here.api(message.name.removesuffix("Request"), [newest + 1]).endswith(".html#request")
+    assert here.api("Unknown", [1]) == ""
+
+
+@pytest.mark.parametrize(("folder", "package"), [(CLOCKWORK, "clockwork_wire"), (UNION, "kwire_kafka")])
+def test_the_runtime_knows_the_places_of_all_messages(folder: Path, package: str) -> None:
+    protocol = registry(package)
+    here = guide.Guide("", protocol)
+    for message in (one for one in loaded(folder).schema.messages if one.valid):
+        cls = protocol[message.name]
+        assert here.message(cls, message.valid.high) == place_of(message, message.valid.high)
+        assert here.message(cls, message.valid.high + 1, "a[3].b") == f"{place_of(message)}.a.b"
 
 
 @pytest.mark.parametrize("check", [guide_base, guide.guide_base])

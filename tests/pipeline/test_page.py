@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kwire.guide import Guide
 from kwire_kafka import PROTOCOL
 from kwire_spark.reports import charts
 from kwire_spark.reports.charts import plain
-from kwire_spark.reports.guide import Guide
 from kwire_spark.reports.page import embedded, page
 from kwire_spark.reports.report import Chart, Report, Table
 from kwire_spark.reports.text import label, shown, visible
@@ -81,6 +81,15 @@ def test_apis_link_to_the_guide() -> None:
     links = [(facts["href"], text) for facts, text in Elements(page(found)).named("a")]
     start = "https://a.example/?'\"<&api/fetch.html#request"
     assert links == [(f"{start}-v12", "Fetch"), (start, "Fetch")]
+
+
+def test_errors_link_to_the_guide() -> None:
+    table = Table("t", "T", rows=(("Fetch", 6, "NOT_LEADER"), ("Fetch", 1, None))).with_columns(
+        "api", "code", "error"
+    )
+    found = Report("r", "R", (), (table,), guide=Guide("../site/", PROTOCOL))
+    links = [facts["href"] for facts, text in Elements(page(found)).named("a") if text != "Fetch"]
+    assert links == ["../site/errors.html#6"]
 
 
 def test_charts_travel_as_they_are(elements: Elements) -> None:

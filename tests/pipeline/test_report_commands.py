@@ -37,7 +37,7 @@ def test_census(log: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) ->
     assert parquet.read_table(tmp_path / "clients").num_rows
 
 
-@pytest.mark.parametrize("name", ["clients", "census", "readiness"])
+@pytest.mark.parametrize("name", ["clients", "census", "readiness", "latency"])
 def test_pages_link_to_the_guide(log: Path, tmp_path: Path, name: str) -> None:
     options = ["--target", "4.1.1"] if name == "readiness" else []
     assert run([name, str(log), *options, "--out", str(tmp_path), "-q", "--guide-url", "../site"]) in (0, 1)

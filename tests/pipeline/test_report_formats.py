@@ -12,6 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+from kwire.guide import Guide
+from kwire_kafka import PROTOCOL
 from kwire_spark.command import run
 from kwire_spark.reports.files import write_report
 from kwire_spark.reports.formats import FORMATS, MARKDOWN_ROWS, escaped, json_text, junit, markdown
@@ -55,6 +57,18 @@ def test_markdown_shows_a_text_as_it_is(text: str) -> None:
     for entity, char in (("&lt;", "<"), ("&gt;", ">"), ("&quot;", '"'), ("&amp;", "&")):
         plain = plain.replace(entity, char)
     assert plain == shown
+
+
+def test_apis_link_to_the_guide_where_there_is_one() -> None:
+    rows = (("Fetch", 12), (HOSTILE[2], 1))
+    table = Table("t", "T", rows=rows).with_columns("api", "version")
+    found = Report("r", "R", (), (table,), guide=Guide("https://a.example/?'\"<>&|", PROTOCOL))
+    address = "https://a.example/?'\"<>&|api/fetch.html#request-v12"
+    linked, other = json.loads(json_text(found))["tables"]["t"]["rows"]
+    assert (linked["guide"], "guide" in other) == (address, False)
+    cells = MarkdownIt().enable("table").render(markdown(found)).split("<td>")
+    assert cells[1].startswith('<a href="https://a.example/?\'%22%3C%3E&amp;%7Capi/fetch.html#request-v12">Fetch</a>')
+    assert sum("<a " in cell for cell in cells) == 1
 
 
 def test_markdown_names_nobody_and_links_nowhere() -> None:

@@ -31,10 +31,12 @@ def page_of(module: str) -> str:
     return f"{module.replace('.', '/')}.html"
 
 
-def place_of(message: Message, version: int, before: int | None = None) -> str:
-    """A version, or what it changed since version ``before``: ``api/fetch.html#request-v16-vs-11``."""
+def place_of(message: Message, version: int | None = None, before: int | None = None, *, field: str = "") -> str:
+    """A message, in a version, or what it changed since version ``before``; and a field, by its names in snake case:
+    ``api/fetch.html#request-v16-vs-11.topics.partitions``."""
+    chosen = "" if version is None else f"-v{version}"
     other = "" if before is None else f"-vs-{before}"
-    return f"{page_of(module_path(message))}#{part_of(message)}-v{version}{other}"
+    return f"{page_of(module_path(message))}#{part_of(message)}{chosen}{other}{f'.{field}' if field else ''}"
 
 
 def guide_base(url: str) -> str:

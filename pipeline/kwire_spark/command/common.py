@@ -70,7 +70,7 @@ RELEASES = click.option(
 
 
 def _guide_base(context: click.Context, parameter: click.Parameter, url: str) -> str:
-    from kwire_spark.reports.guide import guide_base
+    from kwire.guide import guide_base
 
     try:
         return guide_base(url) if url else ""

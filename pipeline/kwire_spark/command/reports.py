@@ -200,28 +200,32 @@ def _publish(
     exchanges: Relation | None = None,
 ) -> int:
     """Make and publish a report on the table clients, and write the table."""
-    from kwire_spark.reports.guide import Guide
-
     seen = run.clients(exchanges)
     with run.step(doing):
         basis, report = run.basis(seen), make(seen)
     run.write_clients(seen)
-    if guide_url:
-        report = replace(report, guide=Guide(guide_url, run.protocol))
-    return run.publish(report, basis, seen, form)
+    return run.publish(_linked(run, report, guide_url), basis, seen, form)
+
+
+def _linked(run: Run, report: Report, guide_url: str) -> Report:
+    """The report with links to the guide at an address, if there is one."""
+    from kwire.guide import Guide
+
+    return replace(report, guide=Guide(guide_url, run.protocol)) if guide_url else report
 
 
 @click.command
 @FORMAT
+@GUIDE
 @with_inputs(stored=["exchanges"])
-def latency(run: Run, form: str) -> int:
+def latency(run: Run, form: str, guide_url: str) -> int:
     """Latency and errors of requests per API, and clients that are throttled."""
     from kwire_spark.reports.latency import latency as make_report
 
     exchanges = run.cached(run.read("exchanges", *TIMED))
     with run.step("Adding up"):
         basis, report = run.basis(exchanges), make_report(exchanges, codes=run.error_codes)
-    return run.publish(report, basis, exchanges, form)
+    return run.publish(_linked(run, report, guide_url), basis, exchanges, form)
 
 
 @click.command

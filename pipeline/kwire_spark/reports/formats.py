@@ -1,7 +1,7 @@
 """A report as JSON, Markdown or JUnit's XML: for scripts, pull requests and CI.
 
 Texts may be from the wire, and so are untrusted: JSON is ASCII, Markdown shows them as they are without links,
-mentions or HTML, and XML has escapes for what it cannot have.
+mentions or HTML (but for links to the guide), and XML has escapes for what it cannot have.
 """
 
 from __future__ import annotations
@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
+from urllib.parse import quote
 from xml.etree import ElementTree
 
 from kwire_spark.reports.report import FAILED, SKIPPED, Cell, Report, Table
@@ -20,6 +21,8 @@ from kwire_spark.reports.text import in_utc, shown, visible
 MARKDOWN_ROWS = 200
 """Rows of a table in Markdown: pages of pull requests are limited; the files have all of them."""
 _ACTIVE = re.compile(r"[$&*<>\[\\\]_`{|}~]|:(?=//)|(?<=www)\.", re.IGNORECASE)
+_ADDRESS = "/:?#@!$&'()*+,;=%"
+"""Characters of addresses, beside letters and digits."""
 _NAMING = re.compile("@|(?<!&)#")
 """``@`` and ``#`` refer to somebody or something, unless they are code."""
 
@@ -28,17 +31,26 @@ def json_text(report: Report) -> str:
     """The whole report as one JSON object: ``report``, ``title``, ``exit_code``, ``summary`` (sentences) and
     ``tables``: name → ``title``, ``more`` (the number of rows left out) and ``rows`` (objects by column name).
 
-    Times are ISO 8601 in UTC; ``NaN`` is null.
+    Times are ISO 8601 in UTC; ``NaN`` is null. Rows with an API or an error have ``guide``, its address, if the
+    report has a guide.
     """
-    tables = {table.name: _json_table(table) for table in report.tables}
+    tables = {table.name: _json_table(report, table) for table in report.tables}
     head = {"report": report.name, "title": report.title, "exit_code": report.exit_code, "summary": report.summary}
     return json.dumps(head | {"tables": tables}, indent=1, allow_nan=False) + "\n"
 
 
-def _json_table(table: Table) -> dict[str, Any]:
+def _json_table(report: Report, table: Table) -> dict[str, Any]:
     names = [column.name for column in table.columns]
-    rows = [dict(zip(names, map(_json_cell, row), strict=True)) for row in table.rows]
+    rows = [
+        dict(zip(names, map(_json_cell, row), strict=True)) | _json_link(report, table, row) for row in table.rows
+    ]
     return {"title": table.title, "more": table.more, "rows": rows}
+
+
+def _json_link(report: Report, table: Table, row: Sequence[Cell]) -> dict[str, str]:
+    found = filter(None, (report.link(table, row, place) for place in range(len(row))))
+    address = next(found, "")
+    return {"guide": address} if address else {}
 
 
 def _json_cell(cell: Cell) -> Any:
@@ -52,7 +64,7 @@ def markdown(report: Report) -> str:
     lines = [f"## {escaped(visible(report.title))}", ""]
     lines += [f"- {escaped(visible(sentence, 1000))}" for sentence in report.summary]
     for table in report.tables:
-        lines += ["", f"### {escaped(visible(table.title))}", "", *_markdown_table(table)]
+        lines += ["", f"### {escaped(visible(table.title))}", "", *_markdown_table(report, table)]
     return "\n".join(lines) + "\n"
 
 
@@ -65,7 +77,7 @@ def escaped(text: str) -> str:
     return _NAMING.sub(r"<code>\g<0></code>", _ACTIVE.sub(lambda found: f"&#{ord(found[0])};", text))
 
 
-def _markdown_table(table: Table) -> Iterator[str]:
+def _markdown_table(report: Report, table: Table) -> Iterator[str]:
     if table.note:
         yield from (escaped(visible(table.note, 1000)), "")
     if not table.rows:
@@ -76,9 +88,14 @@ def _markdown_table(table: Table) -> Iterator[str]:
     yield f"| {' | '.join(headings)} |"
     yield "|---" * len(places) + "|"
     for row in table.rows[:MARKDOWN_ROWS]:
-        yield f"| {' | '.join(escaped(shown(row[place])) for place in places)} |"
+        yield f"| {' | '.join(_markdown_cell(report, table, row, place) for place in places)} |"
     if more := table.more + max(len(table.rows) - MARKDOWN_ROWS, 0):
         yield from ("", f"and {more:,} more")
+
+
+def _markdown_cell(report: Report, table: Table, row: Sequence[Cell], place: int) -> str:
+    text, address = escaped(shown(row[place])), report.link(table, row, place)
+    return f"[{text}](<{quote(address, safe=_ADDRESS).replace('&', '&amp;')}>)" if address else text
 
 
 def junit(report: Report) -> str:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode
-from collections.abc import Sequence
 from datetime import datetime
 from functools import cache
 from hashlib import sha256
@@ -75,23 +74,13 @@ def marked(column: Column, cell: Cell) -> str:
     return (column.mark or {}).get(str(cell), "")
 
 
-def link(report: Report, table: Table, row: Sequence[Cell], place: int) -> str:
-    """The address in the guide of the API of a row and of its newest version; empty in other columns."""
-    names = [column.name for column in table.columns]
-    if report.guide is None or names[place] != "api" or not isinstance(api := row[place], str):
-        return ""
-    found = [row[names.index(name)] for name in ("version", "versions") if name in names]
-    versions = [one for cell in found for one in (cell if isinstance(cell, tuple) else (cell,))]
-    return report.guide.link(api, [one for one in versions if isinstance(one, int)])
-
-
 @cache
 def _template() -> Any:
     from jinja2 import Environment, StrictUndefined
 
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     environment.filters |= {"shown": shown, "visible": visible, "sort_key": sort_key}
-    functions = (marked, kind, is_numeric, summed, link)
+    functions = (marked, kind, is_numeric, summed)
     environment.globals |= {function.__name__: function for function in functions}
     return environment.from_string(_part("page.html.jinja"))
 

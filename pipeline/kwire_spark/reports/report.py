@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kwire_spark.reports.guide import Guide
+    from kwire.guide import Guide
 
 Cell = str | int | float | bool | datetime | None | tuple[str, ...] | tuple[int, ...]
 """A cell; times have a zone, and ``None`` is shown as an empty cell."""
@@ -103,7 +103,7 @@ class Check:
 class Report:
     """``name`` is the stem of the page's file. ``exit_code`` is 0, or 1 if the report needs action.
 
-    The page links APIs to ``guide``.
+    Pages, Markdown and JSON link APIs and errors to ``guide``.
     """
 
     name: str
@@ -118,3 +118,18 @@ class Report:
     def table(self, name: str) -> Table:
         """The table of this name."""
         return next(table for table in self.tables if table.name == name)
+
+    def link(self, table: Table, row: Sequence[Cell], place: int) -> str:
+        """The address in the guide of the API of a row and of its newest version, or of its error; empty in other
+        columns."""
+        names = [column.name for column in table.columns]
+        if self.guide is None or not isinstance(text := row[place], str):
+            return ""
+        if names[place] == "error":
+            code = row[names.index("code")] if "code" in names else None
+            return self.guide.error(code) if isinstance(code, int) else ""
+        if names[place] != "api":
+            return ""
+        found = [row[names.index(name)] for name in ("version", "versions") if name in names]
+        versions = [one for cell in found for one in (cell if isinstance(cell, tuple) else (cell,))]
+        return self.guide.api(text, [one for one in versions if isinstance(one, int)])

@@ -5,21 +5,24 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from itertools import accumulate
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kwire.command.input_bytes import CODINGS, read_input
 from kwire.command.names import api_key, notes
 from kwire.command.options import add_command, add_secrets, put
 from kwire.errors import DecodeError, UnknownNameError
+from kwire.guide import Guide, guide_base
 from kwire.policy import LIKE_KAFKA, STRICT, Policy
 from kwire.protocol import TAKE_IN, registry
 from kwire.trace.batches import expand_records
 from kwire.trace.frames import trace_frame, trace_request, trace_response
 from kwire.trace.internal import trace_record
+from kwire.trace.page import addresses, trace_page
 from kwire.trace.spans import Trace, trace_message
-from kwire.trace.view import as_json, show
+from kwire.trace.view import Note, as_json, show
 
 if TYPE_CHECKING:
     from kwire.command.options import Commands
@@ -34,6 +37,7 @@ examples:
   kwire decode --response --api-key Fetch --version 13 fetch.bin
   xxd -p frame | kwire decode --format json
   kwire decode --message TopicRecord --version 0 A3Q3AAECAwQFBgcICQoLDA0ODwA=
+  kwire decode --html fetch.html --guide-url ../site fetch.bin
 
 exit codes: 0 decoded, 1 not decodable (the tree marks the wrong byte), 2 usage error,
             3 an API, version or record that is newer than the releases known here, or otherwise unknown
@@ -78,24 +82,28 @@ def add_to(commands: Commands) -> None:
         "--policy", choices=POLICIES, default="strict", help="how tolerant decoding is (default: strict)"
     )
     parser.add_argument("--no-records", action="store_true", help="do not decode record batches")
+    guide = parser.add_argument_group("pages")
+    guide.add_argument("--html", metavar="FILE", help="write a page in which bytes and fields highlight each other")
+    guide.add_argument("--link", action="store_true", help="also print where the protocol guide has the messages")
+    guide.add_argument(
+        "--guide-url",
+        metavar="URL",
+        default="",
+        help="where the guide is (kwirec guide): the page links to it; without it, --link is relative to the guide",
+    )
 
 
 def _run(options: argparse.Namespace) -> int:
     try:
         _check(options)
+        base = guide_base(options.guide_url) if options.guide_url else ""
         protocol = registry(options.protocol)
         traces = _record(protocol, options) if options.topic else _traces(protocol, options)
     except (ImportError, OSError, UnknownNameError, ValueError) as problem:
         options.error(str(problem))
     for trace in traces.values() if options.secrets == "show" else ():
         trace.reveal()
-    note = notes(protocol, options.protocol)
-    if options.format == "json":
-        plain = {name: as_json(part, note) for name, part in traces.items()}
-        put(json.dumps(plain.get("", plain), indent=1, ensure_ascii=False))
-    else:
-        put("\n".join((f"{name}:\n" if name else "") + show(part, note) for name, part in traces.items())[:-1])
-    sys.stdout.flush()
+    _print(traces, notes(protocol, options.protocol), Guide(base, protocol), options)
     for part in traces.values():
         if part.error:
             put(f"\n{part.error}", sys.stderr)
@@ -108,6 +116,33 @@ def _run(options: argparse.Namespace) -> int:
     return UNKNOWN if unknown else 0
 
 
+def _print(traces: Mapping[str, Trace], note: Note, guide: Guide, options: argparse.Namespace) -> None:
+    """Print the traces as text or JSON, with addresses if they are asked for, and write the page."""
+    links = {name: addresses(part, guide) if options.link else [] for name, part in traces.items()}
+    if options.format == "json":
+        plain = {
+            name: as_json(part, note) | ({"guide": links[name]} if options.link else {})
+            for name, part in traces.items()
+        }
+        put(json.dumps(plain.get("", plain), indent=1, ensure_ascii=False))
+    else:
+        texts = [
+            (f"{name}:\n" if name else "") + show(part, note) + "".join(f"{link}\n" for link in links[name])
+            for name, part in traces.items()
+        ]
+        put("\n".join(texts)[:-1])
+    sys.stdout.flush()
+    if options.html:
+        _write(Path(options.html), trace_page(traces, guide, note), options)
+
+
+def _write(file: Path, text: str, options: argparse.Namespace) -> None:
+    try:
+        file.write_text(text, "utf-8")
+    except OSError as problem:
+        options.error(str(problem))
+
+
 def _check(options: argparse.Namespace) -> None:
     """Reject options that would have no effect, and missing ones."""
     if not options.topic and (options.key is not None or options.value is not None):
@@ -116,6 +151,8 @@ def _check(options: argparse.Namespace) -> None:
         raise ValueError("--api-key is only valid with --response")
     if options.version is not None and not (options.response or options.message):
         raise ValueError("--version is only valid with --response or --message")
+    if options.guide_url and not (options.link or options.html):
+        raise ValueError("--guide-url requires --link or --html")
     if (options.message or options.response) and options.version is None:
         raise ValueError(f"{'--message' if options.message else '--response'} requires --version")
     if options.response and options.api_key is None:

@@ -22,19 +22,19 @@ _TITLES = ("offset", "bytes", "field", "type", "value")
 
 def show(found: Trace, note: Note | None = None, *, last: int | None = None) -> str:
     """All lines, or the ``last`` ones up to the invalid byte or the end; a mark below that byte gives the reason."""
-    spans = [*found.spans, *_unread(found)]
-    marked = _marked(found, spans)
+    spans = spans_of(found)
+    wrong = marked(found, spans)
     count = len(spans) if last is None else last
-    hidden = max(0, marked + 1 - count)  # the mark need not be near the end: a checksum precedes the records
+    hidden = max(0, wrong + 1 - count)  # the mark need not be near the end: a checksum precedes the records
     after = max(0, len(spans) - hidden - count)
-    rows = [_row(span, found.data, note) for span in spans[hidden : hidden + count]]
+    rows = [columns(span, found.data, note) for span in spans[hidden : hidden + count]]
     widths = [max(map(len, column)) for column in zip(_TITLES, *rows, strict=True)]
     lines = [_line(_TITLES, widths)]
     if hidden:
         lines.append(f"{'…':>{widths[0]}}  {_count(spans[:hidden])} lines before")
     for number, row in enumerate(rows, hidden):
         lines.append(_line(row, widths))
-        if number == marked and found.error:
+        if number == wrong and found.error:
             lines.append(" " * (widths[0] + 2) + f"^^ {printable(found.error.reason)}")
     if after:
         lines.append(f"{'…':>{widths[0]}}  {_count(spans[-after:])} lines after")
@@ -67,7 +67,7 @@ def as_json(found: Trace, note: Note | None = None) -> dict[str, object]:
             "value": None if span.secret else _plain(span.value),
             "note": _hidden(span) if span.secret else _meaning(span, note) or span.text,
         }
-        for span in [*found.spans, *_unread(found)]
+        for span in spans_of(found)
     ]
     error = found.error
     return {
@@ -75,6 +75,11 @@ def as_json(found: Trace, note: Note | None = None) -> dict[str, object]:
         "spans": spans,
         "error": error and {name: getattr(error, name) for name in _ERROR},
     }
+
+
+def spans_of(found: Trace) -> list[Span]:
+    """All spans, and one or two of kind ``?`` for the bytes that were not read."""
+    return [*found.spans, *_unread(found)]
 
 
 def _count(spans: list[Span]) -> int:
@@ -101,13 +106,14 @@ def _rest(found: Trace, start: int, end: int) -> Span:
     return Span(start, end, path, parts[-1], "?", found.data[start:end], depth=len(parts), text=text, secret=secret)
 
 
-def _marked(found: Trace, spans: list[Span]) -> int:
+def marked(found: Trace, spans: list[Span]) -> int:
     """The index of the span with the invalid byte, or of the last one."""
     at = found.error.offset if found.error else found.end
     return next((index for index, span in enumerate(spans) if span.start <= at < span.end), len(spans) - 1)
 
 
-def _row(span: Span, data: bytes, note: Note | None) -> tuple[str, ...]:
+def columns(span: Span, data: bytes, note: Note | None = None) -> tuple[str, str, str, str, str]:
+    """What is shown of a span: offset, bytes, name with its indentation, type, and value with its meaning."""
     has_place = span.end > span.start or span.kind == "?"
     value = _hidden(span) if span.secret else _value(span)
     return (

@@ -1,0 +1,69 @@
+"""Addresses in the protocol guide, the site that ``kwirec guide`` writes [docs/guide.md#links]."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+if TYPE_CHECKING:
+    from kwire.message import Message
+    from kwire.protocol import MessageRegistry
+
+_URL = re.compile(r"[\w.~:/@!$&'()*+,;=%-]*", re.ASCII)
+_RUNTIME = {"kwire.headers": "headers"}
+"""Modules of the runtime with messages of a protocol → the name that they have below its package."""
+
+
+@dataclass(frozen=True)
+class Guide:
+    """The guide of the messages of ``protocol``; ``base`` is its folder, from :func:`guide_base`, or empty for
+    addresses that are relative to it."""
+
+    base: str
+    protocol: MessageRegistry
+
+    def message(self, cls: type[Message], version: int | None = None, path: str = "") -> str:
+        """The address of a message, in ``version`` and at a field, whose path may have indexes: ``topics[0].name``.
+
+        A version that the message does not have is left out.
+        """
+        module = _RUNTIME.get(cls.__module__, cls.__module__.removeprefix(f"{self.protocol.package}."))
+        known = version is not None and version in cls.VALID_VERSIONS
+        field = re.sub(r"\[\d+\]", "", path)
+        anchor = f"{part_of(cls, module)}{f'-v{version}' if known else ''}{f'.{field}' if field else ''}"
+        return f"{self.base}{module.replace('.', '/')}.html#{anchor}"
+
+    def api(self, name: str, versions: Sequence[int]) -> str:
+        """The address of the newest of these versions that the API has, else of the API; empty if it is unknown."""
+        if f"{name}Request" not in self.protocol:
+            return ""
+        request = self.protocol[f"{name}Request"]
+        newest = max((version for version in versions if version in request.VALID_VERSIONS), default=None)
+        return self.message(request, newest)
+
+    def error(self, code: int) -> str:
+        """The address of an error."""
+        return f"{self.base}errors.html#{code}"
+
+
+def part_of(cls: type[Message], module: str) -> str:
+    """What the anchors of a message begin with; ``module`` is that of its class, below the package."""
+    if module == "headers":
+        return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", cls.__name__).lower()
+    endings = {"api": ("Request", "Response"), "coordinator": ("Key", "Value")}.get(module.partition(".")[0], ())
+    return next((one.lower() for one in endings if cls.__name__.endswith(one)), "message")
+
+
+def guide_base(url: str) -> str:
+    """The address of a guide, with a ``/`` at its end. Raises ``ValueError`` unless links may lead there."""
+    parts = urlsplit(url)
+    leads = {"http": bool(parts.netloc), "https": bool(parts.netloc), "file": True, "": not url.startswith("//")}
+    if not url or not _URL.fullmatch(url) or not leads.get(parts.scheme, False):
+        raise ValueError(
+            f"`{url}` is not the address of a folder: use http, https, file or a relative path, "
+            "with other characters as %XX and nothing after the path"
+        )
+    return f"{url.rstrip('/')}/"

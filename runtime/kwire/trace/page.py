@@ -1,0 +1,171 @@
+"""Traces as one HTML page for people: bytes beside fields, which highlight each other. It needs no other files.
+
+Texts are from the wire, and so untrusted: they are escaped, and what cannot be seen is replaced first. The
+Content-Security-Policy of the page allows its one script and its one style by their hashes, and nothing else.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from html import escape
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+from kwire.errors import counted, printable
+from kwire.schema import walk
+from kwire.trace.spans import Span, Trace
+from kwire.trace.view import Note, columns, marked, spans_of
+
+if TYPE_CHECKING:
+    from kwire.guide import Guide
+    from kwire.message import Message
+
+ROW = 16
+MAX_BYTES = 16_384
+"""The bytes of a trace that are shown beside its fields."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A message in a trace: its class, its version, and the index of the span that is its heading."""
+
+    cls: type[Message]
+    version: int
+    start: int
+
+
+def trace_page(traces: Mapping[str, Trace], guide: Guide, note: Note | None = None) -> str:
+    """The page. ``traces`` have their titles, which may be empty; ``guide`` names the messages and has their pages,
+    to which fields link if its address is not empty."""
+    sections = "".join(
+        _section(number, title, found, guide, note) for number, (title, found) in enumerate(traces.items(), 1)
+    )
+    style, script = _part("page.css"), _part("page.js")
+    messages = [part for found in traces.values() for part in messages_of(found, guide)]
+    names = dict.fromkeys(f"{part.cls.__name__} v{part.version}" for part in messages)
+    title = _text(", ".join(names) or "Bytes")
+    policy = f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'; base-uri 'none'"
+    return (
+        f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1">\n<title>{title}</title>\n'
+        f"<style>{style}</style>\n</head>\n<body>\n<main>\n<h1>{title}</h1>\n{sections}</main>\n"
+        f"<script>{script}</script>\n</body>\n</html>\n"
+    )
+
+
+def messages_of(found: Trace, guide: Guide) -> list[Part]:
+    """The messages in a trace, headers first, by their headings."""
+    parts = []
+    for number, span in enumerate(found.spans):
+        name, _, version = span.name.rpartition(" v")
+        if not span.kind and version.isdigit() and name in guide.protocol:
+            parts.append(Part(guide.protocol[name], int(version), number))
+    return parts
+
+
+def addresses(found: Trace, guide: Guide) -> list[str]:
+    """Where the guide has what a trace shows: its messages without headers, or, of one that ended in an error, the
+    field that is wrong; the header if nothing else was read."""
+    parts = messages_of(found, guide)
+    shown = [part for part in parts if not part.cls.__module__.endswith(".headers")] or parts[-1:]
+    path = _plain(found.error.path) if found.error else ""
+    return [
+        guide.message(part.cls, part.version, path if part is parts[-1] and path in _fields(part.cls) else "")
+        for part in shown
+    ]
+
+
+def _section(number: int, title: str, found: Trace, guide: Guide, note: Note | None) -> str:
+    spans = spans_of(found)
+    links = dict(_links(found, spans, guide)) if guide.base else {}
+    wrong = marked(found, spans) if found.error else -1
+    rows = "".join(
+        _row(at, span, columns(span, found.data, note), links.get(at, ""), at == wrong)
+        for at, span in enumerate(spans)
+    )
+    name = f"s{number}"
+    heading = f"{title}, {counted(len(found.data), 'byte')}" if title else counted(len(found.data), "byte")
+    problem = (
+        f'<p class="problem">{_text(str(found.error or found.unknown))}</p>\n' if found.error or found.unknown else ""
+    )
+    return (
+        f'<section id="{name}">\n<h2 id="{name}-title">{_text(heading)}</h2>\n{problem}<div class="bytes">\n'
+        f'<div class="hex" tabindex="0" role="region" aria-label="Bytes as hexadecimal digits">{_dump(found, spans)}'
+        f'</div>\n<div class="scroll" tabindex="0" role="region" aria-labelledby="{name}-title">\n<table>\n<thead>'
+        '<tr><th scope="col">at</th><th scope="col">field</th><th scope="col">type</th><th scope="col">value</th>'
+        f"</tr></thead>\n<tbody>\n{rows}</tbody>\n</table>\n</div>\n</div>\n</section>\n"
+    )
+
+
+def _links(found: Trace, spans: Sequence[Span], guide: Guide) -> Iterator[tuple[int, str]]:
+    """The index of each span that is of a message or of one of its fields, with its address."""
+    parts = messages_of(found, guide)
+    for part, after in zip(parts, [*[one.start for one in parts[1:]], len(spans)], strict=True):
+        outer, fields = spans[part.start].path, _fields(part.cls)
+        for number in range(part.start, after):
+            path = _plain(spans[number].path.removeprefix(outer).lstrip("."))
+            if number == part.start or path in fields:
+                yield number, guide.message(part.cls, part.version, path)
+
+
+def _fields(cls: type[Message]) -> frozenset[str]:
+    """The paths of all fields of a message, without indexes."""
+    return frozenset(_plain(path) for path, _, _ in walk(cls))
+
+
+def _plain(path: str) -> str:
+    return re.sub(r"\[\d*\]", "", path)
+
+
+def _row(at: int, span: Span, cells: tuple[str, ...], link: str, wrong: bool) -> str:
+    start, _, field, kind, value = cells
+    name = _text(field.strip())
+    name = f'<a href="{escape(link)}" rel="noreferrer">{name}</a>' if link else name
+    state = ' class="wrong"' if wrong else ""
+    depth = min((len(field) - len(field.lstrip())) // 2, 12)
+    return (
+        f'<tr data-span="{at}"{state}><td class="at">{start}</td><th scope="row" class="d{depth}">{name}</th>'
+        f"<td>{_text(kind)}</td><td>{_text(value)}</td></tr>\n"
+    )
+
+
+def _dump(found: Trace, spans: Sequence[Span]) -> str:
+    """Lines of bytes, neighbours of one span together. Bytes of secrets are dots."""
+    size = min(len(found.data), MAX_BYTES)
+    owners = [-1] * size
+    for at, span in enumerate(spans):
+        owners[span.start : min(span.end, size)] = [at] * max(min(span.end, size) - span.start, 0)
+    lines = [_line(found.data, start, min(start + ROW, size), owners, spans) for start in range(0, size, ROW)]
+    more = len(found.data) - size
+    return "".join(lines) + (f"<div>and {counted(more, 'byte')} more</div>" if more else "")
+
+
+def _line(data: bytes, start: int, end: int, owners: Sequence[int], spans: Sequence[Span]) -> str:
+    pieces = []
+    at = start
+    while at < end:
+        owner, first = owners[at], at
+        while at < end and owners[at] == owner:
+            at += 1
+        hidden = owner >= 0 and spans[owner].secret
+        open_until = max(first, min(at, spans[owner].content)) if hidden else at
+        digits = [data[first:open_until].hex(" "), " ".join(["··"] * (at - open_until))]
+        pieces.append(f'<b data-span="{owner}">{" ".join(filter(None, digits))}</b>')
+    return f'<div><span class="offset">{start}</span> {" ".join(pieces)}</div>'
+
+
+def _text(text: str) -> str:
+    return escape(printable(text))
+
+
+def _part(name: str) -> str:
+    return files("kwire.trace").joinpath(name).read_text("utf-8")
+
+
+def _digest(text: str) -> str:
+    return f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"
