@@ -1,6 +1,14 @@
-"""Why bytes of a connection were not read: the values of ``_corrupt`` in rows with ``unread``, and what to do."""
+"""Why bytes of a connection were not read: the values of ``_corrupt`` in rows with ``unread``, and what to do. Also
+the reason of a request that was not answered because the server closed the connection."""
 
 from __future__ import annotations
+
+from kwire.connection.decoder import ENDED
+from kwire.connection.events import SERVER
+
+CLOSED = f"{ENDED}: the {SERVER} closed it"
+"""The reason of a request in a capture that the server refused. The oldest request in flight of a server that stops
+looks the same; later ones, those of a client that did not wait, and those at the end of a capture, do not."""
 
 MISSING = "bytes are missing in the capture"
 PARTIAL = "requests and responses are cut off, but known by their headers"

@@ -37,8 +37,8 @@ UNPAUSED = 1 << 14
 look for cycles among them, which cannot be there, takes as long as making them."""
 
 
-def _pause_collector() -> bool:
-    """Whether the collector was running; it no longer is."""
+def pause_collector() -> bool:
+    """Whether the collector was running; it no longer is. Who gets ``True`` calls ``gc.enable()`` afterwards."""
     if not gc.isenabled():
         return False
     gc.disable()
@@ -157,7 +157,7 @@ class Message(Struct):
         """
         if type(data) is not bytes or type(version) is not int or (start and not 0 < start <= len(data)):
             data, version = cls._checked(data, version, start)
-        paused = len(data) > UNPAUSED and _pause_collector()
+        paused = len(data) > UNPAUSED and pause_collector()
         try:
             message, end = cls._read(data, start, version)
             if end == len(data) or (end < len(data) and policy.trailing == "ignore"):
@@ -182,7 +182,7 @@ class Message(Struct):
         """
         if type(data) is not bytes or type(version) is not int or (start and not 0 < start <= len(data)):
             data, version = cls._checked(data, version, start)
-        paused = len(data) > UNPAUSED and _pause_collector()
+        paused = len(data) > UNPAUSED and pause_collector()
         try:
             message, end = cls._read(data, start, version)
             if end <= len(data):

@@ -63,14 +63,11 @@ class TcpConnection:
             lane, other = ordering.forward, ordering.backward
         else:
             lane, other = ordering.backward, ordering.forward
-        if (
-            lane.next is None
-            or other.next is None
-            or lane.next & MASK != packet.seq
-            or (other.next - packet.ack) & MASK >= FAR
-            or not self._open
-            or self.reset is not None
-        ):
+        if lane.next is None or lane.next & MASK != packet.seq or not self._open or self.reset is not None:
+            return self._unusual(packet)
+        if other.next is None:  # the other side has not been seen, perhaps never is
+            other.acknowledge(packet.ack)
+        elif (other.next - packet.ack) & MASK >= FAR:
             return self._unusual(packet)
         source = ordering.source = packet.source
         position = ordering.position = packet.position

@@ -13,7 +13,7 @@ from kwire_spark.frames.context import peers
 from kwire_spark.frames.exchange_rows import ExchangeRows
 from kwire_spark.frames.frame_rows import FrameRows
 from kwire_spark.frames.identity import APIS, Identity
-from kwire_spark.tables.clients import CLOSED
+from kwire_spark.unread import CLOSED
 
 if TYPE_CHECKING:
     from kwire.connection import Event

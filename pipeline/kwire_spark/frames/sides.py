@@ -8,6 +8,8 @@ no request of anybody, but one row with the number of its bytes.
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import groupby
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from kwire.connection import ConnectionDecoder, NotKafka, RequestEvent, ResponseEvent, Skipped
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
 
 WINDOW = 1 << 18
 """How many bytes of a connection wait at most until its client is known."""
-FIRST, GROWTH = 1 << 12, 4
+FIRST, GROWTH = 1 << 12, 8
 """When so many wait they are decoded, and again when they are so many times as many."""
 PIECE = 256
 """About how many bytes of memory a piece takes without its data."""
@@ -46,14 +48,14 @@ def score(pieces: Iterable[Piece], protocol: MessageRegistry, *, swapped: bool) 
     """What speaks for the client of the capture to be the client, or with ``swapped`` its server."""
     decoder = ConnectionDecoder(protocol, policy=STRICT, max_in_flight_bytes=WINDOW, max_decoded=WINDOW)
     total = 0
-    for piece in pieces:
-        direction = OPPOSITE[piece.direction] if swapped else piece.direction
-        if piece.kind == "data":
-            events = decoder.feed(direction, piece.data, piece.time)
-        elif piece.kind == "gap":
-            events = decoder.gap(direction, piece.size, piece.time)
+    for (kind, sender), run in groupby(pieces, key=attrgetter("kind", "direction")):
+        direction = OPPOSITE[sender] if swapped else sender
+        if kind == "data":
+            events = decoder.feed(direction, b"".join([piece.data for piece in run]), 0.0)
+        elif kind == "gap":
+            events = [event for piece in run for event in decoder.gap(direction, piece.size, 0.0)]
         else:
-            events = decoder.close(piece.time)
+            events = decoder.close(0.0)
         for event in events:
             if isinstance(event, RequestEvent):
                 total += event.message is not None
@@ -71,7 +73,7 @@ class Undecided:
     """
 
     __slots__ = (
-        *("_encrypted", "_next", "_passed", "_pieces", "_projection", "_scores", "_size", "_told"),
+        *("_encrypted", "_idle", "_next", "_passed", "_pieces", "_projection", "_scores", "_size", "_told", "_vain"),
         *("connection", "decided"),
     )
 
@@ -86,6 +88,8 @@ class Undecided:
         self._told = 0  # bytes of which there is a row, before those
         self._scores = 0, 0  # of those bytes: as in the capture, swapped
         self._encrypted = 0  # pieces that begin like a record of TLS
+        self._vain = 0  # bytes that were decoded without showing anything
+        self._idle = 0  # bytes that are only counted until more are decoded
 
     @property
     def held(self) -> int:
@@ -114,11 +118,18 @@ class Undecided:
         return self.feed(piece)
 
     def add(self, piece: Piece) -> ConnectionRows | None:
-        """Take a piece; if it shows who the client is, return what makes its rows, for ``decoded``."""
-        self._pieces.append(piece)
-        self._size += PIECE + len(piece.data)
+        """Take a piece; if it shows who the client is, return what makes its rows, for ``decoded``.
+
+        What decodes neither way is tried less and less: then as many bytes are passed over as were tried before.
+        """
         self._encrypted += bool(piece.data) and sniff_protocol(piece.data[:5]) == "TLS"
         ended = piece.kind == "closed"
+        if self._idle > 0 and not ended and self._next:
+            self._idle -= PIECE + len(piece.data)
+            self._passed[piece.direction] += piece.size
+            return None
+        self._pieces.append(piece)
+        self._size += PIECE + len(piece.data)
         if not ended and self._size < self._next:
             return None
         scores = self._scores
@@ -131,6 +142,8 @@ class Undecided:
         if swapped is not None:
             self.decided = ConnectionRows(self.connection, self._projection, swapped=swapped)
         elif self._size >= WINDOW or not self._next:
+            if self._size >= WINDOW:
+                self._idle = self._vain = self._vain + self._size
             self._scores = scores
             self._forget()
         else:

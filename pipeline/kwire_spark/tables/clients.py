@@ -9,19 +9,14 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
-from kwire.connection.decoder import ENDED
-from kwire.connection.events import SERVER
 from kwire_spark.tables.relations import R, Relation, collect, query
+from kwire_spark.unread import CLOSED
 
 CAPTURE, REQUEST_LOG, SERVER_LOG, FORWARDED = "capture", "request_log", "server_log", "forwarded"
 SEEN_IN = f"""
     CASE WHEN forwarded THEN '{FORWARDED}' WHEN number IS NULL THEN '{REQUEST_LOG}' ELSE '{CAPTURE}' END"""
 """The type of input of an exchange, in SQL. A request that a broker forwarded was sent to that broker before, where
 another input may have seen it."""
-CLOSED = f"{ENDED}: the {SERVER} closed it"
-"""The reason of a request in a capture that the server refused. The oldest request in flight of a server that stops
-looks the same; later ones, those of a client that did not wait, and those at the end of a capture, do not."""
-
 MOST_VERSIONS = 10_000
 """Versions in a summary. Real inputs have some hundreds; a hostile one can make up 2^32."""
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple
@@ -17,7 +16,7 @@ import pyarrow as pa
 
 from kwire.errors import KwireError
 from kwire.frames import MAX_DECODED
-from kwire.message import Message, too_many_values
+from kwire.message import Message, pause_collector, too_many_values
 from kwire.policy import LIKE_KAFKA
 from kwire_kafka import PROTOCOL
 
@@ -43,21 +42,13 @@ def in_pieces(
     for batch in batches:
         rows = max(1, batch.num_rows * AT_ONCE // max(batch.nbytes, 1))
         for start in range(0, batch.num_rows, rows):
-            with no_collection():
+            paused = pause_collector()  # messages have no cycles
+            try:
                 converted = convert(batch.slice(start, rows))
+            finally:
+                if paused:
+                    gc.enable()
             yield converted
-
-
-@contextmanager
-def no_collection() -> Iterator[None]:
-    """Pause garbage collection: messages have no cycles, and searching for cycles takes longer than decoding."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,108 @@
+"""What cannot be decoded costs little: it is tried less and less, and takes bounded memory. No time is measured."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+from kwire.connection import CLIENT, SERVER
+from kwire_spark.capture import Piece, read_pieces, servers
+from kwire_spark.frames import batches, frame_batches, sides
+from kwire_spark.unread import UNDECIDED
+from tests.effort import peak
+from tests.pipeline.capture_files import Conversation, Peer, Segment, merged, packets, recorded, write_pcap
+from tests.pipeline.connection_pieces import Cells, cells
+
+NOISE = 4 << 20
+
+
+def noise(size: int, seed: int = 1, step: int = 1448) -> list[Segment]:
+    chance = random.Random(seed)
+    return [((CLIENT, SERVER)[n % 2], n / 1e6, chance.randbytes(step)) for n in range(size // step)]
+
+
+def undecided(path: Any, segments: list[Segment]) -> list[Piece]:
+    server = Peer("10.0.0.9", 31999)
+    sent = packets(Conversation(segments, server=server), handshake=False, acks=False)
+    return [one for one in read_pieces([str(write_pcap(path / "a.pcap", sent))]) if isinstance(one, Piece)]
+
+
+@pytest.fixture
+def tried(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The bytes that were decoded to find out which side is the client, each time."""
+    sizes: list[int] = []
+    score = sides.score
+
+    def counted(pieces: Iterable[Piece], *args: Any, **options: Any) -> int:
+        given = list(pieces)
+        sizes.append(sum(len(piece.data) for piece in given))
+        return score(given, *args, **options)
+
+    monkeypatch.setattr(sides, "score", counted)
+    return sizes
+
+
+def test_noise_without_a_handshake_is_decoded_less_and_less(tmp_path: Any, tried: list[int]) -> None:
+    pieces = undecided(tmp_path, noise(NOISE))
+    (row,) = cells(pieces, "unread", "_corrupt", table="exchanges")
+    assert row == {"unread": sum(len(piece.data) for piece in pieces), "_corrupt": UNDECIDED}
+    assert sum(tried) < NOISE, "both ways together, less than once"
+
+
+def test_one_byte_in_each_packet_is_decoded_in_runs(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    fed: list[int] = []
+
+    class Counting(sides.ConnectionDecoder):
+        def feed(self, direction: Any, data: Any, time: float) -> Any:
+            fed.append(len(data))
+            return super().feed(direction, data, time)
+
+    monkeypatch.setattr(sides, "ConnectionDecoder", Counting)
+    run = [(CLIENT, n / 1e6, b"\xfe") for n in range(3000)]
+    cells(undecided(tmp_path, [*run, *((SERVER, time, data) for _, time, data in run)]), table="exchanges")
+    assert len(fed) < 3000 / 10
+
+
+def test_what_follows_noise_is_read(tmp_path: Any) -> None:
+    real = next(one for one in recorded("librdkafka-on-4.1.1") if len(one.segments) > 6).segments
+
+    def requests(*parts: list[Segment]) -> list[Cells]:
+        segments = [(side, n / 1e3, data) for n, (side, _, data) in enumerate(one for part in parts for one in part)]
+        rows = cells(undecided(tmp_path, segments), "api", "version", "_corrupt", table="exchanges")
+        return [row for row in rows if row["_corrupt"] is None]
+
+    alone, after = requests(list(real) * 40), requests(noise(1 << 20), list(real) * 120)
+    assert alone
+    assert {row["api"] for row in alone} <= {row["api"] for row in after}
+
+
+def test_a_direction_that_is_alone_is_read_as_beside_the_other(tmp_path: Any) -> None:
+    one = recorded("librdkafka-on-4.1.1")[0]
+    sent = [packet for packet in packets(one, handshake=False, size=50) if packet.source == one.client]
+    pieces = list(read_pieces([str(write_pcap(tmp_path / "a.pcap", sent))]))
+    data = b"".join(piece.data for piece in pieces if isinstance(piece, Piece) and piece.direction == CLIENT)
+    assert data == one.said(CLIENT)
+
+
+def test_many_connections_take_bounded_memory(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of those that are open at once, the ones idle for longest are closed: ten times as many take as much."""
+    monkeypatch.setattr(batches, "BATCH_ROWS", 100)
+    monkeypatch.setattr(servers, "MOST_ENDS", 100)
+    real = recorded("librdkafka-on-4.1.1")[0].segments[:2]
+
+    def memory(count: int) -> int:
+        talks = [
+            Conversation(
+                [(side, n / 100, data) for side, _, data in real], client=Peer(f"10.1.{n >> 8}.{n & 255}", 40000)
+            )
+            for n in range(count)
+        ]
+        path = write_pcap(tmp_path / f"{count}.pcap", merged(packets(talk, ending=0, acks=False) for talk in talks))
+        given = read_pieces([str(path)], most=100)
+        return peak(lambda: sum(batch.num_rows for batch in frame_batches(given, table="exchanges")))
+
+    memory(400)  # what is made once
+    assert memory(2000) < 1.5 * memory(400)
