@@ -30,6 +30,7 @@ from kwire_spark.capture import Peer, read_pieces
 from kwire_spark.columns import EXCHANGES
 from kwire_spark.frames import frame_batches
 from kwire_spark.tables.clients import EXCHANGE_COLUMNS
+from kwire_spark.worker import tune_worker
 from tests.pipeline.capture_files import Conversation, Segment, merged, packets, recorded, recordings, write_pcap
 
 Talks = list[Conversation]
@@ -51,6 +52,7 @@ def main() -> None:
     options.add_argument("--only", nargs="*", default=[])
     given = options.parse_args()
     rows = []
+    tune_worker()
     with tempfile.TemporaryDirectory() as folder:
         timed(write_pcap(Path(folder) / "warm.pcap", merged(packets(talk) for talk in good(WARM))))
         for name, (make, handshake, size) in CASES.items():

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from kwire.connection import CLIENT, SERVER
-from kwire_spark.capture import Piece, read_pieces, servers
+from kwire.connection import CLIENT, SERVER, ConnectionDecoder
+from kwire_spark.capture import Peer, Piece, read_pieces, servers
 from kwire_spark.frames import batches, frame_batches, sides
 from kwire_spark.unread import UNDECIDED
 from tests.effort import peak
-from tests.pipeline.capture_files import Conversation, Peer, Segment, merged, packets, recorded, write_pcap
+from tests.pipeline.capture_files import Conversation, Segment, merged, packets, recorded, write_pcap
 from tests.pipeline.connection_pieces import Cells, cells
 
 NOISE = 4 << 20
@@ -55,14 +55,14 @@ def test_noise_without_a_handshake_is_decoded_less_and_less(tmp_path: Any, tried
 def test_one_byte_in_each_packet_is_decoded_in_runs(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     fed: list[int] = []
 
-    class Counting(sides.ConnectionDecoder):
+    class Counting(ConnectionDecoder):
         def feed(self, direction: Any, data: Any, time: float) -> Any:
             fed.append(len(data))
             return super().feed(direction, data, time)
 
     monkeypatch.setattr(sides, "ConnectionDecoder", Counting)
-    run = [(CLIENT, n / 1e6, b"\xfe") for n in range(3000)]
-    cells(undecided(tmp_path, [*run, *((SERVER, time, data) for _, time, data in run)]), table="exchanges")
+    run: list[Segment] = [(side, n / 1e6, b"\xfe") for side in (CLIENT, SERVER) for n in range(3000)]
+    cells(undecided(tmp_path, run), table="exchanges")
     assert len(fed) < 3000 / 10
 
 
