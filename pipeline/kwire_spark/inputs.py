@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING
 from kwire.logs.segment import FILE_NAME
 from kwire_spark.capture.pcap import MAGICS as PCAP
 from kwire_spark.capture.pcapng import MAGIC as PCAPNG
-from kwire_spark.folders import regular
 from kwire_spark.options import OptionError, Options
-from kwire_spark.storage import STDIN, DamagedStreamError, Window, size_of
+from kwire_spark.storage import BETWEEN, STDIN, DamagedStreamError, MemberPlace, Window, is_archive, place, size_of
 
 if TYPE_CHECKING:
     from kwire_spark.stored import StoredTable
@@ -28,6 +27,7 @@ KINDS = CAPTURE, LOG, REQUEST_LOG, SERVER_LOG = "captures", "logs", "request_log
 """Types of inputs: the fields of :class:`Inputs` with their paths."""
 PART = "part"
 """A file of a data directory that has no records, such as an index."""
+ARCHIVE = "archive"
 UNREADABLE = "unreadable"
 
 PROBE_BYTES = 1 << 18
@@ -81,33 +81,61 @@ class Inputs:
 
 def find(paths: Iterable[str | Path]) -> Inputs:
     """The inputs among and below ``paths``; :class:`~kwire_spark.options.OptionError` if a path does not exist."""
-    by_kind: defaultdict[str, dict[str, None]] = defaultdict(dict)  # dicts, as ordered sets
-    skipped: dict[str, str] = {}
-    unreadable: set[str] = set()
-    size = 0
+    found = _Found()
     tables: list[StoredTable] = []
     for path in map(str, paths):
         kinds = {file: sniff(file) for file in Options({"path": path}).files()}
-        if not any(kind in KINDS for kind, _ in kinds.values()) and (stored := _stored(path)):
+        if not any(kind in (*KINDS, ARCHIVE) for kind, _ in kinds.values()) and (stored := _stored(path)):
             tables += stored
             continue
-        for file, (kind, reason) in kinds.items():
-            if kind == UNREADABLE:
-                unreadable.add(file)
-            if reason or kind is None:
-                skipped[file] = reason
-            else:
-                size += size_of(file)
-                by_kind[kind][path if kind == LOG and Path(path).is_dir() else file] = None
-    if tables and any(by_kind.values()):
+        for file, told in kinds.items():
+            found.add(path, file, *told)
+    if tables and any(found.by_kind.values()):
         raise OptionError(f"{tables[0].path} is a table: give either tables or captures and logs")
     return Inputs(
-        **{kind: tuple(by_kind[kind]) for kind in KINDS},
-        skipped=(*skipped.items(),),
-        unreadable=frozenset(unreadable),
-        size=size,
+        **{kind: tuple(found.by_kind[kind]) for kind in KINDS},
+        skipped=(*found.skipped.items(),),
+        unreadable=frozenset(found.unreadable),
+        size=found.size,
         tables=(*tables,),
     )
+
+
+class _Found:
+    """What was found so far: paths ``by_kind``, and what was ``skipped``, with reasons."""
+
+    def __init__(self) -> None:
+        self.by_kind: defaultdict[str, dict[str, None]] = defaultdict(dict)  # dicts, as ordered sets
+        self.skipped: dict[str, str] = {}
+        self.unreadable: set[str] = set()
+        self.size = 0
+
+    def add(self, path: str, file: str, kind: str | None, reason: str) -> None:
+        """Add a file of the input ``path``."""
+        if kind == ARCHIVE:
+            self._add_members(file)
+            return
+        if kind == UNREADABLE:
+            self.unreadable.add(file)
+        if reason or kind is None:
+            self.skipped[file] = reason
+        else:
+            self.size += size_of(file)
+            self.by_kind[kind][path if kind == LOG and place(path).is_folder() else file] = None
+
+    def _add_members(self, file: str) -> None:
+        """Add what is in an archive."""
+        folder = f"{file}{BETWEEN}"
+        members = place(folder)
+        assert isinstance(members, MemberPlace)
+        for member in members.files():
+            kind, reason = sniff(member)
+            if kind == ARCHIVE:
+                kind, reason = None, "an archive in an archive: unpack it"
+            self.add(folder, member, kind, reason)
+        skipped = members.skipped()
+        self.skipped |= skipped
+        self.unreadable |= skipped.keys()
 
 
 def _stored(path: str) -> list[StoredTable]:
@@ -117,13 +145,11 @@ def _stored(path: str) -> list[StoredTable]:
 
 
 def sniff(path: str) -> tuple[str | None, str]:
-    """The type of a file and an empty reason; or ``None`` or :data:`UNREADABLE` and why the file is skipped."""
+    """The type of a file, or :data:`ARCHIVE`, and an empty reason; or ``None`` or :data:`UNREADABLE` and why the file
+    is skipped."""
     name = Path(path).name
-    if Path(path).is_dir():
-        return UNREADABLE, "cannot list the folder"
     try:
-        if path != STDIN:
-            regular(path)
+        place(path).check()
         if FILE_NAME.fullmatch(name):
             return LOG, ""
         if _BESIDE_SEGMENTS.fullmatch(name):
@@ -135,6 +161,8 @@ def sniff(path: str) -> tuple[str | None, str]:
         return None, "empty file"
     if head.startswith((*PCAP, PCAPNG)):
         return CAPTURE, ""
+    if is_archive(head):
+        return ARCHIVE, ""
     if head.startswith(b"PAR1"):
         return None, "Parquet: to read a table that kwire-spark wrote, name its folder alone"
     if b"\0" in head[:4096]:

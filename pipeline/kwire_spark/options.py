@@ -10,15 +10,13 @@ import json
 import re
 from collections.abc import Collection, Iterator, Mapping
 from datetime import UTC, datetime, tzinfo
-from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from kwire.protocol import MessageRegistry, registry
-from kwire_spark.storage import STDIN
+from kwire_spark.storage import place
 
 PERMISSIVE, FAILFAST = "permissive", "failfast"
 
-_GLOB = re.compile(r"[*?\[]")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")
 _SIZE = re.compile(r"(\d+)\s*([kmg]?)i?b?", re.IGNORECASE)
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
@@ -167,46 +165,7 @@ def _local(path: str) -> str:
 
 
 def _files(path: str) -> Iterator[str]:
-    if path == STDIN:
-        yield path
-        return
-    if Path(path).exists():
-        yield from _within(Path(path)) if Path(path).is_dir() else [path]
-        return
-    if not _GLOB.search(path):
-        raise OptionError(f"{path}: no such file or folder")
-    matches = sorted(_matches(path))
-    if not matches:
-        raise OptionError(f"{path}: no file matches this pattern")
-    for match in matches:
-        if match.is_dir():
-            yield from _within(match)
-        elif not match.name.startswith((".", "_")):
-            yield str(match)
-
-
-def _matches(pattern: str) -> Iterator[Path]:
-    parts = Path(pattern).parts
-    first = next(number for number, part in enumerate(parts) if _GLOB.search(part))
-    return Path(*parts[:first]).glob(str(Path(*parts[first:])))
-
-
-def _within(folder: Path) -> Iterator[str]:
-    """Files below a folder. Folders may start with ``_``, since those of Kafka's internal topics do.
-
-    A folder that cannot be listed is given as a file, so that opening it reports the error. A link to a folder that
-    contains it is not followed.
-    """
     try:
-        paths = sorted(folder.iterdir())
-    except OSError:
-        yield str(folder)
-        return
-    for path in paths:
-        if path.name.startswith("."):
-            continue
-        if path.is_dir():
-            if not (path.is_symlink() and folder.resolve().is_relative_to(path.resolve())):
-                yield from _within(path)
-        elif not path.name.startswith("_"):
-            yield str(path)
+        yield from place(path).files()
+    except FileNotFoundError as error:
+        raise OptionError(str(error)) from None

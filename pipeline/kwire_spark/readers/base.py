@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 from kwire_spark.options import Options
 from kwire_spark.projection import Condition
+from kwire_spark.storage import size_of
 
 LARGEST_SPLIT, LEAST_SPLIT = 64 << 20, 4 << 20
 """Bytes of a file that one task reads, unless the option says."""
@@ -42,6 +42,14 @@ class Reader:
 
     def split_size(self, files: Iterable[str]) -> int:
         """The option ``splitSize``; by default small enough for all processors to have something to do."""
-        total = sum(path.stat().st_size for path in map(Path, files) if path.is_file())
+        total = sum(map(stored_size, files))
         size = min(LARGEST_SPLIT, max(LEAST_SPLIT, total // (2 * (os.cpu_count() or 1))))
         return self.options.size("splitSize", size)
+
+
+def stored_size(file: str) -> int:
+    """Bytes as they are stored; 0 if the file is gone."""
+    try:
+        return size_of(file)
+    except OSError:
+        return 0  # deleted meanwhile: reading it reports that

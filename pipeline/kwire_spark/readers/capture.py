@@ -12,8 +12,7 @@ from kwire_spark.capture import read_pieces
 from kwire_spark.frames import Table, frame_batches
 from kwire_spark.frames.projection import BUDGET, TABLES, Budget
 from kwire_spark.options import Options
-from kwire_spark.readers.base import Reader
-from kwire_spark.storage import size_of
+from kwire_spark.readers.base import Reader, stored_size
 from kwire_spark.worker import tune_worker
 
 Task = tuple[list[str], tuple[int, int]]
@@ -61,13 +60,10 @@ def _table(options: Options) -> Table:
 
 def _tasks(files: Sequence[str]) -> int:
     """As many tasks as the files are worth, and this machine can run at once."""
-    size = sum(_size(file) for file in files)
+    size = sum(map(_weight, files))
     return max(1, min(-(-size // BYTES_PER_TASK), os.cpu_count() or 1))
 
 
-def _size(file: str) -> int:
-    try:
-        size = size_of(file)
-    except OSError:
-        return 0  # deleted meanwhile: reading it reports that
-    return size * COMPRESSION if file.endswith(PACKED) else size
+def _weight(file: str) -> int:
+    """Bytes to read, roughly."""
+    return stored_size(file) * (COMPRESSION if file.endswith(PACKED) else 1)

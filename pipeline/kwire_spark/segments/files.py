@@ -11,6 +11,7 @@ from fnmatch import fnmatchcase
 
 from kwire.logs import Checkpoint, LogSegment
 from kwire.logs.segment import FILE_NAME, log_file
+from kwire_spark.storage import size_of
 
 STATES = ("delete", "future", "stray")
 """Folders of partitions that are being removed, are being copied to another disk, or now belong to another broker."""
@@ -100,6 +101,6 @@ def _with_snapshots(files: list[LogSegment], which: str) -> Iterator[LogSegment]
 
 def _size(file: LogSegment) -> int:
     try:
-        return file.size
+        return size_of(str(file.path))
     except OSError:
         return -1

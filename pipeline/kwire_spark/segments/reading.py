@@ -7,6 +7,7 @@ Broken input becomes a row with ``_corrupt``, or raises ``BrokenInputError`` wit
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
@@ -17,12 +18,12 @@ from kwire.logs.indexes import near_offset, near_position
 from kwire.logs.window import Window
 from kwire.records import Batch
 from kwire.records.layout import ATTRIBUTES, CONTROL, MAGIC
-from kwire_spark.folders import regular
 from kwire_spark.options import BrokenInputError
 from kwire_spark.rows import corrupt_batch
 from kwire_spark.segments.bounds import Bounds
 from kwire_spark.segments.files import Split
 from kwire_spark.segments.rows import Broken, Made, Rows
+from kwire_spark.storage import opened, place
 
 
 def record_batches(
@@ -62,7 +63,7 @@ def _read(split: Split, bounds: Bounds, rows: Rows, control: bool) -> Iterator[M
         yield Broken(split.path, None, "cannot be opened")
         return
     try:
-        with regular(split.path).open("rb", buffering=0) as file:
+        with opened(split.path) as file:
             yield from _within(Window(file, split.size), split, bounds, rows, control)
     except OSError as problem:
         yield from rows.flushed()
@@ -71,7 +72,10 @@ def _read(split: Split, bounds: Bounds, rows: Rows, control: bool) -> Iterator[M
 
 def _within(window: Window, split: Split, bounds: Bounds, rows: Rows, control: bool) -> Iterator[Made]:
     segment = LogSegment(split.path)
-    first = max(near_position(window, segment, split.start), near_offset(window, segment, bounds.first_offset))
+    read = partial(_beside, split.path)
+    first = max(
+        near_position(window, segment, split.start, read), near_offset(window, segment, bounds.first_offset, read)
+    )
     skip = None if bounds == Bounds() else lambda header, position: bounds.skip(Batch(header, position))
     for position, size, reason, unfinished in extents(window, first, split.start, skip):
         if position >= split.end:
@@ -90,5 +94,11 @@ def _within(window: Window, split: Split, bounds: Bounds, rows: Rows, control: b
 
 def _is_newest(path: str) -> bool:
     """Whether a segment is the last of its folder, to which the broker appends."""
-    segment = Path(path)
-    return segment.suffix == ".log" and all(other.name <= segment.name for other in segment.parent.glob("*.log"))
+    name = Path(path).name
+    return name.endswith(".log") and all(other <= name for other in place(path).beside() if other.endswith(".log"))
+
+
+def _beside(path: str, suffix: str) -> bytes:
+    """The file of the same name with another suffix."""
+    with opened(path.removesuffix(".log") + suffix) as file:
+        return file.read()

@@ -1,21 +1,30 @@
-"""Where inputs are, and their bytes: files of this machine and the standard input. Everything that reads an input
-opens it here, by its name."""
+"""Where inputs are, and their bytes: files of this machine, the standard input, members of archives.
+
+Everything that reads an input opens it here, by its name.
+"""
 
 from __future__ import annotations
 
+from kwire_spark.storage.archives import BETWEEN, is_archive
 from kwire_spark.storage.decompression import CHUNK, DamagedStreamError
 from kwire_spark.storage.opening import absolute, is_compressed, opened, size_of
+from kwire_spark.storage.places import MemberPlace, Place, place
 from kwire_spark.storage.standard_input import STDIN, standard_input
 from kwire_spark.storage.window import Window
 
 __all__ = [
+    "BETWEEN",
     "CHUNK",
     "STDIN",
     "DamagedStreamError",
+    "MemberPlace",
+    "Place",
     "Window",
     "absolute",
+    "is_archive",
     "is_compressed",
     "opened",
+    "place",
     "size_of",
     "standard_input",
 ]

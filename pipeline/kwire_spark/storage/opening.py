@@ -1,28 +1,21 @@
-"""Opens an input by its name: a path of this machine, or ``-``."""
+"""Opens an input by its name."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import BinaryIO
 
-from kwire_spark.folders import regular
 from kwire_spark.storage.decompression import HEAD, is_compressed_head
-from kwire_spark.storage.standard_input import STDIN, standard_input
+from kwire_spark.storage.places import place
 
 
 def opened(path: str, *, peek: bool = False) -> BinaryIO:
-    """A file to read from its beginning. ``OSError`` if that is not possible, also for pipes, sockets and devices.
-
-    With ``peek``, the standard input can be read again afterwards, and ends early.
-    """
-    if path == STDIN:
-        return standard_input().opened(peek)
-    return regular(path).open("rb")
+    """A file to read from its beginning: see :meth:`~kwire_spark.storage.places.Place.opened`."""
+    return place(path).opened(peek)
 
 
 def size_of(path: str) -> int:
     """Bytes of a file as it is stored; 0 for the standard input, which does not say. ``OSError`` if it is gone."""
-    return 0 if path == STDIN else Path(path).stat().st_size
+    return place(path).size()
 
 
 def is_compressed(path: str) -> bool:
@@ -33,4 +26,4 @@ def is_compressed(path: str) -> bool:
 
 def absolute(path: str) -> str:
     """The name of an input for other processes, which have another current folder."""
-    return path if path == STDIN else str(Path(path).absolute())
+    return place(path).absolute()

@@ -22,22 +22,26 @@ from kwire.records.layout import MAGIC, OVERHEAD
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from kwire.logs.segment import LogSegment
+
+    Read = Callable[[str], bytes]
 
 _ENTRIES = {".index": Struct(">ii"), ".timeindex": Struct(">qi")}
 
 
-def near_position(window: Window, segment: LogSegment, position: int) -> int:
-    """The start of a batch at or before ``position``."""
-    return _checked(window, segment, *_last(segment, ".index", position, column=1)) if position else 0
+def near_position(window: Window, segment: LogSegment, position: int, read: Read | None = None) -> int:
+    """The start of a batch at or before ``position``. ``read`` returns the bytes of the index with a suffix."""
+    return _checked(window, segment, *_last(segment, ".index", position, read, column=1)) if position else 0
 
 
-def near_offset(window: Window, segment: LogSegment, offset: int) -> int:
+def near_offset(window: Window, segment: LogSegment, offset: int, read: Read | None = None) -> int:
     """The start of the batch that holds ``offset``, or of one before it."""
     base = segment.base_offset
     if base is None or offset <= base:
         return 0
-    return _checked(window, segment, *_last(segment, ".index", offset - base))
+    return _checked(window, segment, *_last(segment, ".index", offset - base, read))
 
 
 def near_time(window: Window, segment: LogSegment, time: int) -> int:
@@ -68,11 +72,11 @@ def _checked(window: Window, segment: LogSegment, relative: int, position: int) 
     return position if matches else 0
 
 
-def _last(segment: LogSegment, suffix: str, key: int, column: int = 0) -> tuple[int, int]:
+def _last(segment: LogSegment, suffix: str, key: int, read: Read | None = None, column: int = 0) -> tuple[int, int]:
     """The last entry of an index whose number in ``column`` is at most ``key``; zeros if there is none."""
     entry = _ENTRIES[suffix]
     try:
-        data = segment.path.with_suffix(suffix).read_bytes()
+        data = read(suffix) if read is not None else segment.path.with_suffix(suffix).read_bytes()
     except OSError:
         return 0, 0
 

@@ -1,0 +1,188 @@
+"""Inputs by their names: one class for each place where an input can be.
+
+=====================  ==========================================================================
+``captures/a.pcap``    a file or folder of this machine
+``-``                  the standard input
+``a.tar.gz!/b.pcap``   a member of an archive, which may itself be anywhere but in another archive
+``a.tar.gz!/``         all members of an archive, as a folder
+=====================  ==========================================================================
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from kwire_spark.folders import regular
+from kwire_spark.storage.archives import BETWEEN, Archive, archive
+from kwire_spark.storage.standard_input import STDIN, standard_input
+
+_GLOB = re.compile(r"[*?\[]")
+
+
+class Place:
+    """A file or folder of this machine."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def opened(self, peek: bool = False) -> BinaryIO:
+        """A file to read from its beginning, or from anywhere with ``seek``.
+
+        ``OSError`` if that is not possible, also for pipes, sockets and devices. With ``peek``, the standard input
+        ends early and can be read again afterwards.
+        """
+        return regular(self.name).open("rb")
+
+    def check(self) -> None:
+        """``OSError`` if the file is certain to be unreadable."""
+        if Path(self.name).is_dir():
+            raise OSError(0, "cannot list the folder", self.name)
+        regular(self.name)
+
+    def size(self) -> int:
+        """Bytes as they are stored. ``OSError`` if the file is gone."""
+        return Path(self.name).stat().st_size
+
+    def stamp(self) -> str:
+        """Changes if the file does. ``OSError`` if it is gone."""
+        found = Path(self.name).stat()
+        return f"{found.st_size} {found.st_mtime_ns} {found.st_ino}"
+
+    def is_folder(self) -> bool:
+        return Path(self.name).is_dir()
+
+    def absolute(self) -> str:
+        """The name for processes with another current folder."""
+        return str(Path(self.name).absolute())
+
+    def files(self) -> Iterator[str]:
+        """The file itself, the files below a folder, or those that match a pattern, each by its name.
+
+        ``FileNotFoundError``, with a message for the user, if there is nothing.
+        """
+        if Path(self.name).exists():
+            yield from _within(Path(self.name)) if self.is_folder() else [self.name]
+            return
+        if not _GLOB.search(self.name):
+            raise FileNotFoundError(f"{self.name}: no such file or folder")
+        matches = sorted(_matches(self.name))
+        if not matches:
+            raise FileNotFoundError(f"{self.name}: no file matches this pattern")
+        for match in matches:
+            if match.is_dir():
+                yield from _within(match)
+            elif not match.name.startswith((".", "_")):
+                yield str(match)
+
+    def beside(self) -> list[str]:
+        """The names, without folders, of the files in the same folder."""
+        return [path.name for path in Path(self.name).parent.iterdir()]
+
+
+class StandardInputPlace(Place):
+    """The standard input of this process."""
+
+    def opened(self, peek: bool = False) -> BinaryIO:
+        return standard_input().opened(peek)
+
+    def check(self) -> None:
+        standard_input()
+
+    def size(self) -> int:
+        return 0  # it does not say
+
+    def is_folder(self) -> bool:
+        return False
+
+    def absolute(self) -> str:
+        return self.name
+
+    def files(self) -> Iterator[str]:
+        yield self.name
+
+
+class MemberPlace(Place):
+    """A member of an archive, or the archive as a folder if ``member`` is empty."""
+
+    def __init__(self, outer: Place, member: str) -> None:
+        super().__init__(f"{outer.name}{BETWEEN}{member}")
+        self._outer, self._member = outer, member
+
+    def opened(self, peek: bool = False) -> BinaryIO:
+        return self._archive.opened(self._member)
+
+    def check(self) -> None:
+        self._archive.size(self._member)
+
+    def size(self) -> int:
+        return self._archive.size(self._member)
+
+    def is_folder(self) -> bool:
+        return not self._member
+
+    def absolute(self) -> str:
+        return f"{self._outer.absolute()}{BETWEEN}{self._member}"
+
+    def files(self) -> Iterator[str]:
+        if self._member:
+            self.check()
+            yield self.name
+        else:
+            yield from (f"{self.name}{member}" for member in self._archive.members)
+
+    def skipped(self) -> dict[str, str]:
+        """Members that cannot be read, and the archive if its list of members is incomplete, each with the reason."""
+        found = self._archive
+        reasons = {f"{self.name}{member}": reason for member, reason in found.skipped.items()}
+        return reasons | ({self._outer.name: found.problem} if found.problem else {})
+
+    def beside(self) -> list[str]:
+        folder = self._member.rpartition("/")[0]
+        members = (member.rpartition("/") for member in self._archive.members)
+        return [name for within, _, name in members if within == folder]
+
+    @property
+    def _archive(self) -> Archive:
+        return archive(self._outer.absolute(), self._outer.stamp(), self._outer.opened)
+
+
+def place(name: str) -> Place:
+    """Where the input with this name is."""
+    if name == STDIN:
+        return StandardInputPlace(name)
+    for found in re.finditer(re.escape(BETWEEN), name):
+        if Path(name).exists():
+            break
+        if (outer := Place(name[: found.start()])) and Path(outer.name).is_file():
+            return MemberPlace(outer, name[found.end() :])
+    return Place(name)
+
+
+def _matches(pattern: str) -> Iterator[Path]:
+    parts = Path(pattern).parts
+    first = next(number for number, part in enumerate(parts) if _GLOB.search(part))
+    return Path(*parts[:first]).glob(str(Path(*parts[first:])))
+
+
+def _within(folder: Path) -> Iterator[str]:
+    """Files below a folder. Folders may start with ``_``, since those of Kafka's internal topics do.
+
+    A folder that cannot be listed is given as a file, so that opening it reports the error. A link to a folder that
+    contains it is not followed.
+    """
+    try:
+        paths = sorted(folder.iterdir())
+    except OSError:
+        yield str(folder)
+        return
+    for path in paths:
+        if path.name.startswith("."):
+            continue
+        if path.is_dir():
+            if not (path.is_symlink() and folder.resolve().is_relative_to(path.resolve())):
+                yield from _within(path)
+        elif not path.name.startswith("_"):
+            yield str(path)

@@ -1,0 +1,252 @@
+"""Archives of captures, logs and segments: members are read under their own names, and bombs cost little."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import struct
+import tarfile
+import tracemalloc
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import cramjam
+import pyarrow as pa
+import pyarrow.parquet as parquet
+import pytest
+import zstandard
+
+from kwire_spark.command import run
+from kwire_spark.inputs import find
+from kwire_spark.readers import read_batches
+from kwire_spark.storage import archives, opened, size_of
+from tests.pipeline.small_sample import left_behind
+
+COMPRESS: dict[str, Callable[[bytes], bytes]] = {
+    "": bytes,
+    ".gz": gzip.compress,
+    ".zst": zstandard.compress,
+    ".bz2": bz2.compress,
+    ".xz": lzma.compress,
+    ".lz4": lambda data: bytes(cramjam.lz4.compress(data)),
+}
+LOG = b"[2026-01-02 12:00:00,000] INFO Completed request:{} (kafka.request.logger)\n"
+COMMANDS = ("clients", "offsets", "decode")
+
+
+def tar(folder: Path, format: int = tarfile.PAX_FORMAT) -> bytes:
+    made = io.BytesIO()
+    with tarfile.open(fileobj=made, mode="w", format=format) as packed:
+        packed.add(folder, ".")
+    return made.getvalue()
+
+
+def zipped(folder: Path, method: int = zipfile.ZIP_DEFLATED) -> bytes:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", method) as packed:
+        for file in sorted(folder.rglob("*")):
+            packed.write(file, file.relative_to(folder))
+    return made.getvalue()
+
+
+def members(*named: tuple[str, bytes]) -> bytes:
+    made = io.BytesIO()
+    with tarfile.open(fileobj=made, mode="w") as packed:
+        for name, data in named:
+            member = tarfile.TarInfo(name)
+            member.size = len(data)
+            packed.addfile(member, io.BytesIO(data))
+    return made.getvalue()
+
+
+def rows(folder: Path, given: str) -> dict[str, list[str]]:
+    """The rows of all tables below a folder, in any order; ``given`` is what precedes names of inputs."""
+    found: dict[str, list[str]] = {}
+    for file in sorted(folder.rglob("*.parquet")):
+        name = "/".join(part for part in file.relative_to(folder).parts if "=" not in part)
+        table = parquet.ParquetFile(file).read()
+        found.setdefault(name, []).extend(str(row).replace(given, "") for row in table.to_pylist())
+    return {name: sorted(lines) for name, lines in found.items() if name != "decode-tables.parquet"}
+
+
+@pytest.fixture(scope="module")
+def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("given")
+    left_behind(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def expected(sample: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], dict[str, list[str]]]:
+    def made(command: str) -> dict[str, list[str]]:
+        out = tmp_path_factory.mktemp("expected")
+        run([command, str(sample), "--out", str(out), "-q"])
+        return rows(out, f"{sample}/")
+
+    return made
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("kind", [".tar.gz", ".zip"])
+def test_an_archive_gives_the_same_tables_as_its_folder(
+    tmp_path: Path, sample: Path, expected: Callable[[str], dict[str, list[str]]], kind: str, command: str
+) -> None:
+    path = tmp_path / f"support{kind}"
+    path.write_bytes(zipped(sample) if kind == ".zip" else gzip.compress(tar(sample)))
+    run([command, str(path), "--out", str(tmp_path / "out"), "-q"])
+    assert rows(tmp_path / "out", f"{path}!/") == expected(command) != {}
+
+
+@pytest.mark.parametrize("suffix", COMPRESS)
+@pytest.mark.parametrize("format", [tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT])
+def test_every_kind_of_tar(tmp_path: Path, sample: Path, suffix: str, format: int) -> None:
+    path = tmp_path / "any name"
+    path.write_bytes(COMPRESS[suffix](tar(sample, format)))
+    found, plain = find([path]), find([sample])
+    assert found.captures == (f"{path}!/captures/a.pcap.gz",)
+    assert found.logs == (f"{path}!/",)
+    assert len(found.request_logs) == len(plain.request_logs) == 2
+    assert not found.skipped
+    with opened(found.captures[0]) as file:
+        assert file.read() == (sample / "captures" / "a.pcap.gz").read_bytes()
+        assert file.seek(100) == 100
+        assert file.read(7) == (sample / "captures" / "a.pcap.gz").read_bytes()[100:107]
+    assert size_of(found.captures[0]) == (sample / "captures" / "a.pcap.gz").stat().st_size
+
+
+def test_names_of_members_are_no_paths_and_the_last_of_a_name_counts(tmp_path: Path) -> None:
+    path = tmp_path / "a.tar"
+    path.write_bytes(members(("../../up.log", LOG), ("/abs//./x.log", b"?"), ("abs/x.log", LOG), ("\x1b[31m", LOG)))
+    assert find([path]).request_logs == (f"{path}!/../../up.log", f"{path}!/abs/x.log", f"{path}!/\x1b[31m")
+    assert {*tmp_path.iterdir()} == {path}
+    (tmp_path / "b.tar!").mkdir()
+    (tmp_path / "b.tar!" / "x.log").write_bytes(LOG)
+    assert find([tmp_path / "b.tar!"]).request_logs == (f"{tmp_path / 'b.tar!'}/x.log",)
+
+
+def test_what_cannot_be_read_is_said_and_the_rest_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.tar.gz"
+    inner = members(("x.log", LOG))
+    path.write_bytes(gzip.compress(members(("in.tar", inner), ("a.log", LOG), ("empty", b""))))
+    found = find([path])
+    assert found.request_logs == (f"{path}!/a.log",)
+    assert found.skipped == (
+        (f"{path}!/in.tar", "an archive in an archive: unpack it"),
+        (f"{path}!/empty", "empty file"),
+    )
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz"])
+def test_an_archive_that_is_cut(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / "a.tar"
+    data = members(("a.log", LOG), ("b.log", LOG * 9000))
+    path.write_bytes(COMPRESS[suffix](data)[: -len(COMPRESS[suffix](data)) // 2])
+    found = find([path])
+    assert f"{path}!/a.log" in found.request_logs
+    ((named, reason),) = found.skipped
+    assert named == str(path) in found.unreadable
+    assert reason == ("damaged tar: unexpected end of data" if not suffix else "truncated gzip data")
+
+
+def test_zips_with_what_is_not_supported(tmp_path: Path, sample: Path) -> None:
+    path = tmp_path / "a.zip"
+    path.write_bytes(zipped(sample, zipfile.ZIP_LZMA))
+    found = find([path])
+    assert not found
+    reasons = {reason for _, reason in found.skipped}
+    assert reasons == {"compressed in a way that is not supported in a zip: only deflate is"}
+    data = bytearray(zipped(sample, zipfile.ZIP_STORED))
+    for at in (data.find(b"PK\x01\x02"), data.find(b"PK\x05\x06")):
+        (tmp_path / "b.zip").write_bytes(data[:at] + bytes(8) + data[at + 8 :])
+        (told,) = find([tmp_path / "b.zip"]).skipped
+        assert told[1].startswith("damaged zip: ")
+
+
+def test_a_damaged_member_of_a_zip_is_a_row(tmp_path: Path) -> None:
+    path = tmp_path / "a.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as packed:
+        packed.writestr("a.log", LOG * 10_000)
+    data = bytearray(path.read_bytes())
+    data[700_000] ^= 1
+    path.write_bytes(data)
+    told = [row["_corrupt"] for batch in read_batches("exchanges", find([path])) for row in batch.to_pylist()]
+    assert told[-1] == "cannot be read: damaged zip: Bad CRC-32 for file 'a.log'"
+
+
+@pytest.mark.parametrize("limit", ["MOST_BYTES", "MOST_ZEROS"])
+def test_bombs_are_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str) -> None:
+    monkeypatch.setattr(archives, limit, 1 << 30)
+    path = tmp_path / "a.tar.zst"
+    piece = zstandard.compress(bytes(1 << 26) if limit == "MOST_ZEROS" else b"bomb" * (1 << 24))
+    path.write_bytes(zstandard.compress(members(("a.log", LOG))[:1024]) + piece * 18)
+    tracemalloc.start()
+    found = find([path])
+    assert tracemalloc.get_traced_memory()[1] < 40 << 20
+    tracemalloc.stop()
+    assert dict(found.skipped)[str(path)] == "more than 1 GiB: unpack the archive"
+    assert found.request_logs == (f"{path}!/a.log",)
+
+
+def test_headers_do_not_take_the_memory_they_ask_for(tmp_path: Path) -> None:
+    header = tarfile.TarInfo("x")
+    header.type, header.size = tarfile.XHDTYPE, 300 << 20
+    path = tmp_path / "a.tar.gz"
+    path.write_bytes(gzip.compress(header.tobuf() + bytes(300 << 20), 1))
+    tracemalloc.start()
+    ((_, reason),) = find([path]).skipped
+    assert tracemalloc.get_traced_memory()[1] < 20 << 20
+    tracemalloc.stop()
+    assert reason == f"damaged tar: a header of {300 << 20} bytes"
+
+
+def test_many_members_and_overlapping_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(archives, "MOST_MEMBERS", 10)
+    path = tmp_path / "a.tar"
+    path.write_bytes(members(*((f"{number}.log", LOG) for number in range(20))))
+    found = find([path])
+    assert len(found.request_logs) == 10
+    assert found.skipped == ((str(path), "more than 10 members: unpack the archive"),)
+    monkeypatch.setattr(archives, "MOST_BYTES", 1000)
+    (tmp_path / "b.zip").write_bytes(zipped_log(2000))
+    assert find([tmp_path / "b.zip"]).skipped[0][1].startswith("more than")
+
+
+def zipped_log(size: int) -> bytes:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as packed:
+        packed.writestr("a.log", bytes(size))
+    return made.getvalue()
+
+
+def test_an_archive_that_changes_is_read_again(tmp_path: Path) -> None:
+    path = tmp_path / "a.tar"
+    for name in ("a.log", "b.log"):
+        path.write_bytes(members((name, LOG), *[("x", bytes(9))] * len(name)))
+        assert find([path]).request_logs == (f"{path}!/{name}",)
+        path.unlink()
+
+
+def test_a_list_of_members_in_a_zip_is_limited(tmp_path: Path) -> None:
+    size = 64 << 20
+    end = struct.pack("<4s4H2LH", b"PK\x05\x06", 0, 0, 1, 1, size, 0, 0)
+    (tmp_path / "a.zip").write_bytes(b"PK\x03\x04" + bytes(size) + end)
+    ((_, reason),) = find([tmp_path / "a.zip"]).skipped
+    assert reason == f"damaged zip: a header of {size} bytes"
+
+
+def test_segments_are_cut_into_splits_within_a_tar(tmp_path: Path, sample: Path) -> None:
+    """With the index beside each segment."""
+    path = tmp_path / "a.tar"
+    path.write_bytes(tar(sample / "data"))
+    whole = pa.Table.from_batches(read_batches("records", find([path])))
+    parts = pa.Table.from_batches(read_batches("records", find([path]), options={"splitSize": "1k"}))
+    assert whole.num_rows > 100
+    columns = [name for name in whole.column_names if name != "source"]
+    assert (
+        parts.select(columns)
+        .sort_by([(name, "ascending") for name in ("topic", "partition", "offset")])
+        .equals(whole.select(columns).sort_by([(name, "ascending") for name in ("topic", "partition", "offset")]))
+    )
