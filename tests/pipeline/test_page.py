@@ -16,7 +16,7 @@ from kwire.guide import Guide
 from kwire_kafka import PROTOCOL
 from kwire_spark.reports import charts
 from kwire_spark.reports.charts import plain
-from kwire_spark.reports.page import embedded, page
+from kwire_spark.reports.page import AT_ONCE, embedded, page
 from kwire_spark.reports.report import Chart, Report, Table
 from kwire_spark.reports.text import label, shown, visible
 from tests.effort import examples
@@ -113,6 +113,21 @@ def test_tables_have_captions_and_headings(elements: Elements) -> None:
 
 def test_the_same_report_gives_the_same_page() -> None:
     assert page(report()) == page(report())
+
+
+def test_rows_beyond_the_first_are_data_in_which_no_text_ends_the_script() -> None:
+    rows = tuple((number, HOSTILE[number % len(HOSTILE)]) for number in range(AT_ONCE + 1))
+    long = Report("r", "R", (), (Table("t", "T", rows=rows).with_columns("n", "text"),))
+    found = Elements(page(long))
+    assert len(found.named("td")) == 2 * AT_ONCE
+    data = next(text for facts, text in found.named("script") if facts.get("id") == "rows-1")
+    assert "<" not in data
+    assert [row[0] for row in json.loads(data)] == [[str(number), str(number), "number"] for number, _ in rows]
+    assert [row[1][0] if isinstance(row[1], list) else row[1] for row in json.loads(data)] == [
+        shown(text) for _, text in rows
+    ]
+    short = Report("r", "R", (), (Table("t", "T", rows=rows[:-1]).with_columns("n", "text"),))
+    assert 'id="rows-1"' not in page(short)
 
 
 def test_without_charts_a_page_is_small() -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from functools import cache
 from hashlib import sha256
@@ -28,9 +29,9 @@ def page(report: Report) -> str:
         report=report,
         figures=embedded(figures),
         plotting=plotting,
-        script=_part("page.js"),
+        script=_script(),
         style=_part("page.css"),
-        allowed=" ".join(_hash(script) for script in (plotting, _part("page.js")) if script),
+        allowed=" ".join(_hash(script) for script in (plotting, _script()) if script),
     )
     return text
 
@@ -39,6 +40,41 @@ def embedded(data: Any) -> str:
     """JSON for a ``script`` element, escaped so that nothing in it can end the element or start another."""
     text = json.dumps(data, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+AT_ONCE = 100
+"""Rows of a table that are elements of the page; a longer table is data from which a script shows this many."""
+LONG = 36
+"""Texts longer than this are folded."""
+FILTERED = frozenset({"owner", "target", "change"})
+"""Columns with few different values besides those with colours."""
+
+Shown = tuple[str, str, str, str, str]
+"""A cell as text, with the key by which it is sorted, its layout, its colour and its address."""
+
+
+def cells(report: Report, table: Table, row: Sequence[Cell], places: Sequence[int]) -> Iterator[Shown]:
+    """What a page shows of a row."""
+    for place in places:
+        cell, text = row[place], shown(row[place])
+        layout = kind(cell) or ("long" if len(text) > LONG else "")
+        yield text, sort_key(cell), layout, marked(table.columns[place], cell), report.link(table, row, place)
+
+
+def data(report: Report, table: Table, places: Sequence[int]) -> str:
+    """All rows of a long table as JSON: a cell is a list as :data:`Shown` without empty texts at its end, or a text
+    alone."""
+    return embedded([[_brief(cell) for cell in cells(report, table, row, places)] for row in table.rows])
+
+
+def _brief(cell: Shown) -> str | Sequence[str]:
+    length = max((place + 1 for place, text in enumerate(cell) if text), default=1)
+    return cell[0] if length == 1 else cell[:length]
+
+
+def is_filtered(column: Column) -> bool:
+    """Whether rows can be chosen by the value of a column."""
+    return column.mark is not None or column.name in FILTERED
 
 
 def sort_key(cell: Cell) -> str:
@@ -79,9 +115,9 @@ def _template() -> Any:
     from jinja2 import Environment, StrictUndefined
 
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    environment.filters |= {"shown": shown, "visible": visible, "sort_key": sort_key}
-    functions = (marked, kind, is_numeric, summed)
-    environment.globals |= {function.__name__: function for function in functions}
+    environment.filters |= {"visible": visible}
+    functions = (cells, data, is_filtered, is_numeric, summed)
+    environment.globals |= {function.__name__: function for function in functions} | {"AT_ONCE": AT_ONCE}
     return environment.from_string(_part("page.html.jinja"))
 
 
@@ -91,6 +127,10 @@ def _plotting() -> str:
 
     script: str = get_plotlyjs()
     return script
+
+
+def _script() -> str:
+    return _part("tables.js") + _part("charts.js")
 
 
 @cache

@@ -1,27 +1,3 @@
-"use strict";
-// Tables sort by the column whose heading is clicked: by exact values, texts in natural order.
-const valueOf = (row, column) => {
-  const cell = row.cells[column], key = cell.dataset.key;
-  if (key === undefined) return cell.textContent;
-  return key === "nan" ? NaN : isNaN(key) ? key : Number(key);
-};
-const inOrder = (a, b) =>
-  typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b), "en", { numeric: true });
-const isEmpty = value => value === "" || Number.isNaN(value);
-
-for (const table of document.querySelectorAll("table")) {
-  const headings = [...table.tHead.rows[0].cells], body = table.tBodies[0];
-  headings.forEach((heading, column) => heading.firstElementChild.addEventListener("click", () => {
-    const down = heading.getAttribute("aria-sort") === "ascending";
-    const rows = [...body.rows].map(row => [valueOf(row, column), row]);
-    // Empty cells stay at the end in both directions.
-    rows.sort(([a], [b]) => isEmpty(a) - isEmpty(b) || (down ? inOrder(b, a) : inOrder(a, b)));
-    body.append(...rows.map(([, row]) => row));
-    headings.forEach(other => other.setAttribute("aria-sort", "none"));
-    heading.setAttribute("aria-sort", down ? "descending" : "ascending");
-  }));
-}
-
 // Charts get the colours of the page, and again when it switches between dark and light.
 const colour = name => getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
 const painted = trace => {
