@@ -16,7 +16,7 @@ import java.util.zip.ZipFile;
  * that it keeps in a field; any other class prints its constants that are bytes, if it has several, and a class of
  * requests and responses all that are integers. "static" stands for the field then. An enum without numbers prints
  * nothing (ConsumerGroupMember$MemberState was not on the wire before 3.8), nor does what cannot be loaded without the
- * modules that the release depends on is left out.
+ * modules that the release depends on.
  */
 public final class Enums {
     private static final List<String> NUMBERS = List.of("id", "code", "value", "type", "messageType", "key");
