@@ -27,6 +27,9 @@ PRINTED = {
     "records-and-logs.md": [
         r"3 7 41\n40 b'key' b'value'\n41 b'key' None\n",
         r"(\d+ g0 t7 \d \d+\n(?s:.*))+",
+        r"ConnectorConfig connector-orders\n"
+        r'\{"properties":\{"connector\.class":"JdbcSource","connection\.password":"\[hidden\]"\}\}\n'
+        r"\{'connector\.class': 'JdbcSource', 'connection\.password': 'hunter2'\}\n",
     ],
     "connections.md": [r"5\n\[\('ApiVersions', 4, 0\.00\d+\)\]\n"],
     "broker.md": [r"Fetch \(1\): version 9\nFalse\n", ""],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copyreg
 
-from kwire.secrets import HIDDEN, METADATA_STARTS, SECRETS
+from kwire.secrets import CONNECT_STARTS, HIDDEN, METADATA_STARTS, SECRETS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -73,7 +73,9 @@ class DecodeError(FieldError):
         if self.origin is not None:
             secret = self.origin[0].__name__ in SECRETS
         else:
-            secret = self.position is None or any(start in self.data[61:] for start in METADATA_STARTS)
+            secret = self.position is None or any(
+                start in self.data[61:] for start in (*METADATA_STARTS, *CONNECT_STARTS)
+            )
         return vars(self) | {"data": bytes(len(self.data)), "origin": None} if secret else vars(self)
 
     def __str__(self) -> str:

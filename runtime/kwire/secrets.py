@@ -47,7 +47,7 @@ _HARMLESS = (
     r"|enabled?|disabled?|allocate|preallocate|delete|policy|types?|level|codec|format|reset|ids?|rack|roles?|names?"
     r"|listeners?|servers|voters|ip|overrides|map|dirs?|path|prefix|class(?:es)?|suites|(?:de)?serializer|reporters?"
     r"|assignors?|providers?|protocols?|mechanisms?|algorithm|implementation|rules|changes|hostname|audience|issuer|cmd|acl"
-    r"|acl\.found|metrics|match|super\.users|client\.auth|zookeeper\.connect|(?:key|trust)store\.location"
+    r"|acl\.found|metrics|match|topics?(?:\.regex)?|transforms|converter|super\.users|client\.auth|zookeeper\.connect|(?:key|trust)store\.location"
     r"|(?:token|jwks)\.endpoint\.url)$"
 )
 
@@ -128,6 +128,31 @@ itself, or from a struct inside it with the class before the path. What an Envel
 ``kwire.redaction`` and hidden everywhere else; what follows a header that cannot be read may be anything. Unknown
 tagged fields are secrets in all structs of these messages, but for responses to Fetch about other topics."""
 
+
+def _of_connector(depth: int, name: str) -> bool:
+    """The settings of a connector are the members of ``properties``, on the first level."""
+    return (depth, name) != (1, "properties") and is_sensitive(name)
+
+
+def _of_session(depth: int, name: str) -> bool:
+    return name not in ("algorithm", "creation-timestamp")
+
+
+def whole_record(depth: int, name: str) -> bool:
+    """For records of an unknown kind in the topic of connectors: everything."""
+    return True
+
+
+CONNECT_SECRETS: Mapping[str, Callable[[int, str], bool]] = {
+    "ConnectorConfig": _of_connector,
+    "TaskConfig": _of_connector,
+    "SessionKey": _of_session,
+}
+"""By record of Kafka Connect with secrets in its JSON: whether what is under a name is one, by depth and name."""
+
+CONNECT_STARTS = (b"connector-", b"task-", b"session-key")
+"""What the keys of these records begin with [KIP-507]."""
+
 STRUCTS: dict[str, dict[tuple[str, ...], Rule]] = {}
 """The same by class of the struct that a rule is for: paths and rules."""
 
@@ -165,6 +190,17 @@ def may_contain(message: str, seen: bytes | bytearray) -> bool:
     return message in SECRETS
 
 
+def is_secret_record(key: bytes | None, value: bytes | None) -> bool:
+    """Whether a record looks like one that contains secrets, whatever its topic is called: of the cluster's metadata
+    or of Kafka Connect's configuration.
+    """
+    if value is None:
+        return False
+    if key is not None and key.startswith(CONNECT_STARTS):
+        return b'"properties"' in value or key == CONNECT_STARTS[-1]
+    return value.startswith(METADATA_STARTS)
+
+
 def shown(struct: Any) -> dict[str, str]:
     """The fields of ``struct`` that have or contain secrets, as ``repr`` shows them."""
     found = {}
@@ -188,4 +224,14 @@ def hides_tags(cls: type[Any]) -> bool:
     return any(rules and hasattr(sys.modules[cls.__module__], name) for name, rules in SECRETS.items())
 
 
-__all__ = ["HIDDEN", "METADATA_STARTS", "METADATA_TOPIC", "METADATA_TOPIC_ID", "SECRETS", "is_sensitive"]
+__all__ = [
+    "CONNECT_SECRETS",
+    "CONNECT_STARTS",
+    "HIDDEN",
+    "METADATA_STARTS",
+    "METADATA_TOPIC",
+    "METADATA_TOPIC_ID",
+    "SECRETS",
+    "is_secret_record",
+    "is_sensitive",
+]

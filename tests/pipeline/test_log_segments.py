@@ -331,6 +331,47 @@ def test_records_of_other_topics_that_start_like_those_of_the_metadata_stay(tmp_
     assert [row["value"] for row in rows(segment(tmp_path, batch, name="collected"))] == [b"", b"", *values[2:]]
 
 
+CONFIG = b'{"properties":{"tasks.max":"3","password":"hunter2"}}'
+CLEAN = CONFIG.replace(b"hunter2", b"[hidden]")
+SESSION = b'{"key":"hunter2","algorithm":"HmacSHA256"}'
+
+
+@pytest.mark.parametrize(
+    ("folder", "kept"),
+    [("connect-configs-0", [b"", b"", b""]), ("copied", [b"", 0, 0]), ("orders-0", [0, 0, 0])],
+)
+def test_secrets_of_connectors_do_not_get_out(tmp_path: Path, folder: str, kept: list[Any]) -> None:
+    """In a topic of another name, what looks like a configuration loses its secrets, and all else stays (0)."""
+    records = [
+        (b"connector-a", CONFIG),
+        (b"task-a-0", CONFIG),
+        (b"session-key", SESSION),
+        (b"commit-a", b'{"tasks":3}'),
+        (b"connector-a", None),
+        (b"task-a-1", CONFIG[:-2]),
+        (b"task-a-2", b"\xffhunter2"),
+        (None, CONFIG),
+    ]
+    batch = encode_batch([Record(key, value, (), TIMES, number) for number, (key, value) in enumerate(records)])
+    path = segment(tmp_path, batch, name=folder)
+    hidden = [CLEAN, CLEAN, SESSION.replace(b"hunter2", b"[hidden]"), b'{"tasks":3}', None]
+    last = [value if one == 0 else one for one, (_, value) in zip(kept, records[5:], strict=True)]
+    assert [row["value"] for row in rows(path)] == [*hidden, *last]
+    assert [row["value"] for row in rows(path, hide=False)] == [value for _, value in records]
+
+
+def test_records_of_connectors_are_a_typed_table(tmp_path: Path) -> None:
+    records = [(b"connector-a", CONFIG), (b"task-a-0", CONFIG), (b"connector-b", None), (b"connector-c", b"{")]
+    batch = encode_batch([Record(key, value, (), TIMES, number) for number, (key, value) in enumerate(records)])
+    found = typed("ConnectorConfig", segment(tmp_path, batch, name="docker-connect-configs-0"))
+    assert [(row["key"], row["value"], row["reason"]) for row in found] == [
+        ("connector-a", CLEAN.decode(), None),
+        ("connector-b", None, None),
+        ("connector-c", None, "byte 0 of 0: not JSON, which ends here: expected a value"),
+    ]
+    assert not typed("ConnectorConfig", segment(tmp_path, batch, name="orders-0"))
+
+
 def names(selection: Selection, release: str = "4.1.1") -> list[str]:
     files = [str(path) for path in sorted((LOGS / release).rglob("*")) if path.is_file()]
     return [Path(file.path).relative_to(LOGS / release).as_posix() for file in segment_files(files, (), selection)]

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from kwire.errors import UnknownRecordTypeError
 from kwire.interpreter import large
 from kwire.logs import TOPICS, internal_records
+from kwire.logs.connect import PATTERNS
 from kwire.records import Record, encode_batch, encode_control
 from kwire_kafka import (
     PROTOCOL,
@@ -157,8 +158,9 @@ def test_every_kind_of_record_has_columns() -> None:
     assert len(record_kinds()) > 60
     for kind in record_kinds().values():
         fields = {field.name: field.type for field in RecordStructs(kind).fields()}
-        assert pa.types.is_struct(fields["value"])
-        assert ("key" in fields) == (kind.key is not None)
+        assert pa.types.is_struct(fields["value"]) == (kind.value is not None)
+        assert pa.types.is_string(fields["value"]) == (kind.value is None)
+        assert ("key" in fields) == (kind.key is not None or kind.value is None)
     with pytest.raises(UnknownRecordTypeError, match="did you mean OffsetCommit"):
         record_kind("OffsetCommits")
 
@@ -222,14 +224,14 @@ def test_control_records_say_what_they_are() -> None:
 @examples(0.4)
 @given(BYTES, BYTES)
 def test_no_records_raise(key: bytes | None, value: bytes | None) -> None:
-    for name in ("OffsetCommit", "TopicRecord", "ShareSnapshot", "EndTxnMarker", "RemoteLogSegmentMetadataRecord"):
+    for name in ("OffsetCommit", "TopicRecord", "EndTxnMarker", "RemoteLogSegmentMetadataRecord", "TaskConfig"):
         for start in (b"", *record_kind(name).starts):
-            row = {"key": key and start + key, "value": value and start + value}
+            row = {"key": key and start + key, "value": value and start + value, "topic": "connect-configs"}
             assert len(typed(RecordStructs(record_kind(name)), batch(RECORDS, row))) == 1
 
 
 def test_topics_of_kinds_are_the_internal_ones() -> None:
-    assert {kind.topic for kind in record_kinds().values()} == {*TOPICS, None}
+    assert {kind.topic for kind in record_kinds().values()} == {*TOPICS, *PATTERNS.values(), None}
 
 
 def test_large_messages_of_many_values_are_null_with_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -76,6 +76,14 @@ def test_names_of_apis(exchanges: DataFrame) -> None:
         messages(exchanges, "Metadata", ["body"])
 
 
+def test_records_of_connectors_have_json(spark: SparkSession) -> None:
+    row = {"topic": "connect-configs", "control": False, "key": b"connector-a", "value": b'{"properties":{}}'}
+    others = [row | {"topic": "orders"}, row | {"control": True}, row | {"key": b"task-a-0"}, row | {"key": None}]
+    logged = table(spark, RECORDS, [row, *others]).select("topic", "control", "key", "value")
+    (found,) = typed_records(logged, "ConnectorConfig").collect()
+    assert (found.key, found.value, found.version, found.reason) == ("connector-a", '{"properties":{}}', None, None)
+
+
 def test_commits_are_those_that_are_added_up_elsewhere(spark: SparkSession) -> None:
     found = list(internal_records(PROTOCOL, LOG))
     rows = [

@@ -160,6 +160,11 @@ def test_a_configuration_that_the_broker_calls_sensitive_is_hidden_with_its_syno
         ("ssl.truststore.location", False),
         ("cleanup.policy", False),
         ("key.deserializer", False),
+        ("value.converter", False),
+        ("topics", False),
+        ("topics.regex", False),
+        ("transforms", False),
+        ("transforms.mask.replacement", True),
         ("x" * 300 + ".ms", True),
     ],
 )

@@ -15,7 +15,7 @@ from kwire_spark.readers import TABLES, read_batches
 from kwire_spark.reports.basis import problems_of
 from kwire_spark.tables.clients import EXCHANGE_COLUMNS, REFUSAL_COLUMNS, clients
 from kwire_spark.tables.files import DATE, ParquetTable, parquet_table, write_parquet
-from kwire_spark.tables.names import TOPICS, is_kind, names_of, told_by, with_names
+from kwire_spark.tables.names import TOPICS, names_of, told_by, with_names
 from kwire_spark.tables.record_structs import RecordStructs, record_kinds
 from kwire_spark.tables.relations import Database, LocalTable
 from kwire_spark.tables.structs import ExchangeStructs
@@ -124,8 +124,7 @@ class LocalTables:
         known = record_kinds(self._protocol)
         for batch in self._stored("records", columns, KNOWN):
             for kind in (known[name] for name in kinds if name in known):
-                typed = "key" if kind.key or kind.topic is None else "value"
-                if (found := batch.filter(is_kind(batch, kind.topic, typed, kind.starts))).num_rows:
+                if (found := batch.filter(kind.of(batch))).num_rows:
                     for decoded in RecordStructs(kind, self._protocol)([found]):
                         yield kind.name, decoded
 

@@ -58,7 +58,7 @@ class LogReader(Reader):
 
     def _wants(self, file: LogSegment) -> bool:
         """Whether a file can have requested rows."""
-        if self._decode is not None and self._decode.kind.topic not in (None, file.topic):
+        if self._decode is not None and not self._decode.kind.is_in(file.topic or ""):
             return False
         return file.topic is None or may_pass(self.conditions, {"topic": file.topic, "partition": file.partition})
 

@@ -52,7 +52,7 @@ def _time(it: Gathered, hide: bool) -> pa.Array:
 
 def _value(it: Gathered, hide: bool) -> pa.Array:
     values = it.values()
-    return redacted_values(values, it.file.topic) if hide else values
+    return redacted_values(it.keys(), values, it.file.topic) if hide else values
 
 
 def _headers(it: Gathered, hide: bool) -> pa.Array:

@@ -1,22 +1,26 @@
-"""Removes secrets from records of the cluster metadata: salted passwords and sensitive configurations.
+"""Removes secrets from records: salted passwords and configurations in the cluster metadata, configurations of Kafka
+Connect's connectors and the key of its workers.
 
 Takes the values of records and returns them unchanged or re-encoded. Most record types have no secrets and are not
-decoded. Copies of a metadata log may lie in any folder, so its records are recognised by their content as well.
+decoded. Copies of such logs may lie in any folder, so their records are recognised by their content as well.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import reduce
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kwire.errors import KwireError
+from kwire.errors import DecodeError, KwireError
 from kwire.frames import MAX_DECODED
 from kwire.logs import decode_record
+from kwire.logs.connect import CONFIGS, connect_record, connect_topic, secrets_of
+from kwire.logs.json_text import redacted_json
 from kwire.primitives import read_uvarint
 from kwire.redaction import redacted_bytes
-from kwire.secrets import METADATA_STARTS, METADATA_TOPIC, SECRETS
+from kwire.secrets import CONNECT_STARTS, METADATA_STARTS, METADATA_TOPIC, SECRETS, is_secret_record
 from kwire_kafka import PROTOCOL
 
 _LOG = "metadata"
@@ -28,18 +32,44 @@ _SECRET = frozenset(
 """The types of records that may contain secrets."""
 
 
-def redacted_values(values: pa.Array, topic: str | None) -> pa.Array:
-    """The ``values`` of records without secrets.
+def redacted_values(keys: pa.Array, values: pa.Array, topic: str | None) -> pa.Array:
+    """The ``values`` of records without secrets; ``keys`` are those of the same records.
 
-    Those of the metadata, and of files in a folder without the name of a topic, become empty if they may contain
-    secrets but cannot be read. In other topics they stay: there they are something else that starts alike.
+    Those of the metadata and of Kafka Connect's configuration, and of files in a folder without the name of a topic,
+    become empty if they may contain secrets but cannot be read. In other topics they stay: there they are something
+    else that starts alike.
     """
-    if topic in (METADATA_TOPIC, None):
-        return pa.array([_hidden(value, b"") for value in values.to_pylist()], pa.binary())
-    similar = reduce(pc.or_, [pc.starts_with(values, pattern=start) for start in METADATA_STARTS])
-    if not pc.any(similar).as_py():
-        return values
-    return pa.array([_hidden(value, value) for value in values.to_pylist()], pa.binary())
+    if topic is not None and connect_topic(topic) == CONFIGS:
+        return pa.array(map(_without_config, keys.to_pylist(), values.to_pylist()), pa.binary())
+    expected = topic in (METADATA_TOPIC, None)
+    if expected or _any_starts(values, METADATA_STARTS):
+        values = pa.array([_hidden(value, b"" if expected else value) for value in values.to_pylist()], pa.binary())
+    if topic != METADATA_TOPIC and _any_starts(keys, CONNECT_STARTS):
+        rows = zip(keys.to_pylist(), values.to_pylist(), strict=True)
+        values = pa.array([_similar_to_config(*row, expected) for row in rows], pa.binary())
+    return values
+
+
+def _any_starts(found: pa.Array, starts: Sequence[bytes]) -> bool:
+    similar = reduce(pc.or_, [pc.starts_with(found, pattern=start) for start in starts])
+    return bool(pc.any(similar).as_py())
+
+
+def _similar_to_config(key: bytes | None, value: bytes | None, expected: bool) -> bytes | None:
+    """The ``value`` of a record of any topic, without secrets if it looks like Kafka Connect's configuration."""
+    if key is None or not key.startswith(CONNECT_STARTS) or not is_secret_record(key, value):
+        return value
+    return _without_config(key, value, b"" if expected else value)
+
+
+def _without_config(key: bytes | None, value: bytes | None, unreadable: bytes | None = b"") -> bytes | None:
+    """The ``value`` in Kafka Connect's configuration without its secrets; ``unreadable`` if it is no JSON."""
+    if value is None or key is None:
+        return value and unreadable
+    try:
+        return redacted_json(value, secrets_of(CONFIGS, connect_record(CONFIGS, key)))
+    except DecodeError:
+        return unreadable
 
 
 def _hidden(value: bytes | None, unreadable: bytes | None) -> bytes | None:

@@ -6,13 +6,12 @@ Converts Arrow batches of RECORDS to those of a typed table, like ``tables.typed
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import reduce
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from kwire_spark.columns import RECORDS
-from kwire_spark.tables.record_structs import RecordKind, RecordStructs
+from kwire_spark.tables.record_structs import RecordStructs
 from kwire_spark.tables.structs import schema_with
 
 _NEEDED = ("topic", "control", "key", "value", "_corrupt")
@@ -40,20 +39,9 @@ def typed_batches(
         broken = batch.filter(pc.is_valid(batch.column("_corrupt")))
         if broken.num_rows:
             yield _with_nulls(broken, asked)
-        chosen = batch.filter(_is_of(batch, decode.kind)).drop_columns("_corrupt")
+        chosen = batch.filter(decode.kind.of(batch)).drop_columns("_corrupt")
         for made in decode([chosen]):
             yield _with_nulls(made, asked)
-
-
-def _is_of(batch: pa.RecordBatch, kind: RecordKind) -> pa.Array:
-    """Records are selected before anything is decoded, as in ``tables.typed``."""
-    typed = batch.column("key" if kind.key or kind.topic is None else "value")
-    starts = [pc.equal(pc.binary_slice(typed, 0, len(start)), pa.scalar(start, pa.binary())) for start in kind.starts]
-    of_kind = reduce(pc.or_, starts)
-    if kind.topic is None:
-        return pc.and_(batch.column("control"), of_kind)
-    in_topic = pc.equal(batch.column("topic"), pa.scalar(kind.topic, pa.string()))
-    return pc.and_(pc.and_(pc.invert(batch.column("control")), in_topic), of_kind)
 
 
 def _with_nulls(batch: pa.RecordBatch, asked: pa.Schema) -> pa.RecordBatch:

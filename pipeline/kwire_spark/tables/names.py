@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import pyarrow as pa
 from pyarrow import compute
 
@@ -88,14 +86,3 @@ def _filled(column: pa.Array, ids: pa.Array, names: pa.Array) -> pa.Array:
 def _first(present: pa.Array, name: pa.Array) -> pa.Array:
     """What is there, unless that is empty."""
     return compute.coalesce(compute.if_else(compute.equal(present, ""), None, present), name, present)
-
-
-def is_kind(records: pa.RecordBatch, topic: str | None, typed: str, starts: Sequence[bytes]) -> pa.Array:
-    """Which records are of a kind, by their topic (``None``: control records) and the first bytes of the column
-    ``typed``: without decoding them. May be null."""
-    column, control = records.column(typed), records.column("control")
-    begins = compute.starts_with(column, pattern=starts[0])
-    for start in starts[1:]:
-        begins = compute.or_(begins, compute.starts_with(column, pattern=start))
-    mine = control if topic is None else compute.and_not(compute.equal(records.column("topic"), topic), control)
-    return compute.and_(mine, begins)

@@ -74,11 +74,12 @@ def typed_records(
 def is_of(records: DataFrame, kind: RecordKind) -> Column:
     """Whether a record is of this kind, by its topic and the type that its key or value starts with: without decoding
     it."""
-    typed = records["key"] if kind.key or kind.topic is None else records["value"]
+    typed = records[kind.column]
     starts = reduce(or_, [F.substring(typed, 1, len(start)) == F.lit(start) for start in kind.starts])
     if kind.topic is None:
         return records["control"] & starts
-    return ~records["control"] & (records["topic"] == kind.topic) & starts
+    mine = records["topic"] == kind.topic if kind.value else records["topic"].rlike(f"^(?:{kind.topic})$")
+    return ~records["control"] & mine & starts
 
 
 def _schema(table: DataFrame, replaced: Sequence[str], fields: list[pa.Field]) -> StructType:

@@ -64,7 +64,9 @@ def add_to(commands: Commands) -> None:
     what = parser.add_argument_group("what the bytes are (default: a request)")
     what.add_argument("--response", action="store_true", help="a response; needs --api-key and --version")
     what.add_argument("--message", metavar="NAME", help="a message without header; needs --version")
-    what.add_argument("--topic", help="a record of this internal topic; needs --key, --value or both")
+    what.add_argument(
+        "--topic", help="a record of this internal topic, or one like connect-configs; needs --key, --value or both"
+    )
     what.add_argument("--key", metavar="DATA", help="key of the record, in hex or base64")
     what.add_argument("--value", metavar="DATA", help="value of the record, in hex or base64")
     what.add_argument("--api-key", metavar="KEY", help="number or name of the API")

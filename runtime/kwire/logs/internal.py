@@ -10,6 +10,8 @@ from dataclasses import KW_ONLY, dataclass
 
 from kwire.errors import DecodeError
 from kwire.frames import MAX_FRAME
+from kwire.logs.connect import connect_record, connect_topic, read_key, read_text, secrets_of
+from kwire.logs.json_text import JsonText
 from kwire.message import decode_within, too_many_values
 from kwire.policy import STRICT, Policy
 from kwire.primitives import read_int16, read_uvarint
@@ -50,10 +52,10 @@ class InternalRecord:
     """One record of an internal topic.
 
     ``type`` is the number of the record type and ``name`` its name, such as ``OffsetCommit`` or ``TopicRecord``;
-    ``key`` and ``value`` are messages, ``version`` is that of the value. Parts that cannot be decoded are ``None``,
-    and ``reason`` says why: for unknown types and versions a line without record contents, so that rows can be
-    grouped by it. ``raw_key`` and ``raw_value`` are always set. Control records have ``control`` set and their own
-    type numbers.
+    ``key`` and ``value`` are messages, ``version`` is that of the value. Records of Kafka Connect have ``json_key``
+    and ``json_value`` instead. Parts that cannot be decoded are ``None``, and ``reason`` says why: for unknown types
+    and versions a line without record contents, so that rows can be grouped by it. ``raw_key`` and ``raw_value`` are
+    always set. Control records have ``control`` set and their own type numbers.
     """
 
     topic: str
@@ -66,6 +68,8 @@ class InternalRecord:
     key: Message | None = None
     version: int | None = None
     value: Message | None = None
+    json_key: JsonText | None = None
+    json_value: JsonText | None = None
     reason: str | None = None
 
     @property
@@ -75,7 +79,11 @@ class InternalRecord:
 
     def __repr__(self) -> str:
         version = "" if self.version is None else f" v{self.version}"
-        rest = f"reason={self.reason!r}" if self.reason else f"key={self.key!r}, value={self.value!r}"
+        rest = (
+            f"reason={self.reason!r}"
+            if self.reason
+            else f"key={self.json_key or self.key!r}, value={self.json_value or self.value!r}"
+        )
         return f"<{self.topic} {self.name or self.type}{version} {rest}>"
 
 
@@ -94,14 +102,16 @@ def decode_record(
     ``control`` is that of its batch: transaction markers, elections and voters. ``ValueError`` for a topic that is
     not one of :data:`TOPICS`. ``policy`` says how tolerant decoding is: Kafka ignores trailing bytes after the
     messages of its coordinators, but not after metadata records. ``max_decoded`` is that of
-    :class:`kwire.connection.ConnectionDecoder`, for values. Topics of MirrorMaker 2 are known by their names, see
-    :func:`mirrored`.
+    :class:`kwire.connection.ConnectionDecoder`, for values. Topics of MirrorMaker 2 and of Kafka
+    Connect are known by their names, see :func:`mirrored` and :mod:`kwire.logs.connect`.
     """
     decode: _Decode
     if control:
         decode = _control
     elif mirrored(topic):
         decode = _mirrored
+    elif connect_topic(topic):
+        decode = _connected
     elif topic in TOPICS:
         decode = _framed if TOPICS[topic] in FRAMED else _coordinated
     else:
@@ -139,6 +149,23 @@ def _mirrored(protocol: MessageRegistry, record: InternalRecord, policy: Policy,
         return f"unknown version {record.version} of {value.__name__}"
     record.value = decode_within(max_decoded, value, record.raw_value, record.version, policy, start)
     return None if record.value else too_many_values(record.raw_value)
+
+
+def _connected(protocol: MessageRegistry, record: InternalRecord, policy: Policy, max_decoded: int) -> str | None:
+    """Records of Kafka Connect: JSON without versions."""
+    kind = connect_topic(record.topic)
+    if record.raw_key is None:
+        return "the record has no key"
+    record.json_key = read_key(kind, record.raw_key)
+    record.name = connect_record(kind, record.raw_key)
+    if record.name is None:
+        return f"unknown record of Kafka Connect's {kind}"
+    if record.raw_value is None:
+        return None
+    if len(record.raw_value) > max_decoded:
+        return too_many_values(record.raw_value)
+    record.json_value = read_text(record.raw_value, secrets_of(kind, record.name))
+    return None
 
 
 def _control(protocol: MessageRegistry, record: InternalRecord, policy: Policy, max_decoded: int) -> str | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from librt.strings import BytesWriter
 
 from kwire.native import i64, install_constructors, mypyc_attr, u8
-from kwire.secrets import METADATA_STARTS, concealed
+from kwire.secrets import concealed, is_secret_record
 from kwire.wire import give_up
 
 TYPE_CHECKING = False
@@ -78,8 +78,7 @@ class Record:
 
     def __repr__(self) -> str:
         headers = f", headers={self.headers!r}" if self.headers else ""
-        secret = self.value is not None and self.value.startswith(METADATA_STARTS)
-        value = concealed(self.value) if secret else repr(self.value)
+        value = concealed(self.value) if is_secret_record(self.key, self.value) else repr(self.value)
         return (
             f"Record(key={self.key!r}, value={value}{headers}, " f"timestamp={self.timestamp}, offset={self.offset})"
         )

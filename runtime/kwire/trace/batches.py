@@ -13,7 +13,7 @@ from kwire.primitives import read_varint
 from kwire.records import ChecksumError, Record, read_batches
 from kwire.records.layout import BATCH_HEADER, CODEC_MASK, MAGIC, MESSAGE_HEADER, OVERHEAD
 from kwire.schema import SIZES
-from kwire.secrets import METADATA_STARTS
+from kwire.secrets import is_secret_record
 from kwire.trace.spans import Span
 
 _MESSAGE = "offset message_size crc magic attributes"
@@ -133,7 +133,7 @@ def _record(start: int, end: int, path: str, record: Record, depth: int, content
         "value": _digits(record.value),
         "headers": [[cut(name, MAX_BYTES // 10), _digits(value, MAX_BYTES // 10)] for name, value in shown],
     }
-    secret = bool(record.value and record.value.startswith(METADATA_STARTS))
+    secret = is_secret_record(record.key, record.value)
     return Span(start, end, path, name, "record", value, depth=depth, content=content, text=text, secret=secret)
 
 

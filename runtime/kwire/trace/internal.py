@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 
 from kwire.errors import DecodeError
 from kwire.logs import TOPICS, decode_record
+from kwire.logs.connect import connect_topic
 from kwire.logs.internal import FRAMED, MIRRORS, mirrored
 from kwire.policy import STRICT, Policy
 from kwire.primitives import read_int16, read_uvarint
+from kwire.trace.json_spans import trace_connect
 from kwire.trace.spans import Span, Trace, trace_message
 
 if TYPE_CHECKING:
@@ -27,6 +29,8 @@ def trace_record(
 
     ``ValueError`` for a topic that is not internal.
     """
+    if kind := connect_topic(topic):
+        return trace_connect(kind, key, value)
     record = decode_record(protocol, topic, key, value, policy)
     if name := mirrored(topic):
         return _mirrored(protocol, name, record, policy)

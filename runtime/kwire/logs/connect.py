@@ -1,0 +1,86 @@
+"""The topics in which Kafka Connect keeps its connectors, their offsets and their states: keys are text, values JSON.
+
+The user names these topics, so they are known by how they are usually called: ``connect-configs``,
+``docker-connect-offsets``, ``connect-cluster-status`` and those of MirrorMaker 2, ``mm2-configs.A.internal``. The
+keys are those of Kafka's classes ``KafkaConfigBackingStore``, ``KafkaStatusBackingStore``, ``OffsetStorageWriter``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from kwire.errors import DecodeError
+from kwire.logs.json_text import JsonText, Rule, read_json
+from kwire.secrets import CONNECT_SECRETS, whole_record
+
+CONFIGS, OFFSETS, STATUS = "configs", "offsets", "status"
+
+PATTERNS: Mapping[str, str] = {
+    CONFIGS: r"(?:.*[._-])?connect(?:[._-].*)?[._-]configs?|mm2-configs\..*\.internal",
+    OFFSETS: r"(?:.*[._-])?connect(?:[._-].*)?[._-]offsets?|mm2-offsets\..*\.internal",
+    STATUS: r"(?:.*[._-])?connect(?:[._-].*)?[._-]status(?:es)?|mm2-status\..*\.internal",
+}
+"""The names that topics of each kind usually have."""
+
+KEYS: Mapping[str, Mapping[str, str]] = {
+    CONFIGS: {
+        "ConnectorConfig": "connector-",
+        "TaskConfig": "task-",
+        "TasksCommit": "commit-",
+        "TargetState": "target-state-",
+        "TaskCount": "tasks-fencing-",
+        "SessionKey": "session-key",
+        "ConnectorRestart": "restart-connector-",
+        "LoggerLevel": "logger-cluster-",
+    },
+    OFFSETS: {"ConnectorOffset": "["},
+    STATUS: {
+        "ConnectorStatus": "status-connector-",
+        "TaskStatus": "status-task-",
+        "TopicStatus": "status-topic-",
+    },
+}
+"""Kind of topic → the names of its records, with what their keys begin with."""
+
+
+def connect_topic(topic: str) -> str:
+    """Which of :data:`KEYS` a topic has, by its name; empty for others."""
+    return next((kind for kind, pattern in PATTERNS.items() if re.fullmatch(pattern, topic)), "")
+
+
+def connect_record(kind: str, key: bytes) -> str | None:
+    """The name of the record with this key in a topic of this kind; ``None`` if it is unknown."""
+    exact = {"session-key"}
+    for name, start in KEYS[kind].items():
+        if key.startswith(start.encode()) and (start not in exact or key == start.encode()):
+            return name
+    return None
+
+
+def secrets_of(kind: str, name: str | None) -> Rule | None:
+    """What is secret in the value of such a record: nothing, unless it configures something or is unknown there."""
+    if kind != CONFIGS:
+        return None
+    return CONNECT_SECRETS.get(name) if name else whole_record
+
+
+def read_key(kind: str, key: bytes) -> JsonText:
+    """The key: JSON in the topic with offsets, text in the others. ``DecodeError`` if it is not."""
+    if kind == OFFSETS:
+        return read_text(key, None)
+    try:
+        key.decode()
+    except UnicodeDecodeError as error:
+        raise DecodeError("not UTF-8", offset=error.start, data=key) from None
+    return JsonText(key, plain=True)
+
+
+def read_text(data: bytes, secret: Rule | None) -> JsonText:
+    """``data``, if it is JSON; else a ``DecodeError``."""
+    for _ in read_json(data):
+        pass
+    return JsonText(data, secret)
+
+
+__all__ = ["KEYS", "PATTERNS", "connect_record", "connect_topic", "read_key", "read_text", "secrets_of"]

@@ -1,0 +1,184 @@
+"""JSON as it lies in a record: where its values are, and which of them are hidden.
+
+The reader is a loop over tokens with a stack of its own: no text makes it recurse, and its time is linear. It keeps
+no values, so that hostile text takes no memory either. JSON is that of RFC 8259 in UTF-8.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from kwire.errors import DecodeError
+from kwire.secrets import HIDDEN
+
+Rule = Callable[[int, str], bool]
+"""Whether what is under a name is secret: from its depth, 1 for members of the outermost object, and the name."""
+
+MAX_DEPTH = 64
+"""How deep arrays and objects may be nested."""
+_LONGEST_NUMBER = 1000
+_LONGEST_NAME = 300
+
+_SPACE = re.compile(rb"[ \t\n\r]*+")
+_STRING = rb'"(?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+"'
+_NUMBER = rb"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?"
+_NAME = re.compile(_STRING)
+_SCALAR = re.compile(
+    rb"(?P<string>" + _STRING + rb")|(?P<number>" + _NUMBER + rb")|(?P<bool>true|false)|(?P<null>null)"
+)
+_BRACKETS = {b"{": ("object", b"}"), b"[": ("array", b"]")}
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A value: ``data[content:end]``, or the bracket that opens it if ``kind`` is ``object`` or ``array``.
+
+    ``start`` is where its name begins, if it has one. ``name`` is cut to 300 characters; ``[0]`` in an array. Arrays
+    and objects are not ``secret`` themselves.
+    """
+
+    start: int
+    content: int
+    end: int
+    depth: int
+    name: str
+    kind: str
+    secret: bool
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class JsonText:
+    """Valid JSON, or the plain text of a key if ``plain``. ``repr`` hides secrets, :attr:`value` has them."""
+
+    data: bytes
+    secret: Rule | None = None
+    plain: bool = False
+
+    @property
+    def text(self) -> str:
+        """The text as it is in the record."""
+        return self.data.decode()
+
+    @property
+    def value(self) -> object:
+        """The text of a plain key; else what JSON's objects, arrays and scalars are in Python."""
+        return self.text if self.plain else json.loads(self.data)
+
+    def __repr__(self) -> str:
+        return repr(self.text) if self.plain else redacted_json(self.data, self.secret).decode()
+
+
+@dataclass(slots=True)
+class _Open:
+    """An array or object that is not closed yet."""
+
+    closing: bytes
+    secret: bool
+    count: int = 0
+
+
+def read_json(data: bytes, secret: Rule | None = None) -> Iterator[Node]:
+    """All values, each before those that it contains. ``DecodeError`` where ``data`` is not JSON.
+
+    With a rule, what has no name is secret, and so is everything under a name for which the rule says so; null and
+    empty strings are not.
+    """
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        raise DecodeError("not UTF-8", offset=error.start, data=data) from None
+    return _Reader(data, secret).nodes()
+
+
+def redacted_json(data: bytes, secret: Rule | None) -> bytes:
+    """``data`` with :data:`~kwire.secrets.HIDDEN` for its secrets, and else byte for byte as it was."""
+    if secret is None:
+        return data
+    parts, last = [], 0
+    for node in read_json(data, secret):
+        if node.secret:
+            parts += [data[last : node.content], b'"', HIDDEN.encode(), b'"']
+            last = node.end
+    return b"".join([*parts, data[last:]])
+
+
+class _Reader:
+    def __init__(self, data: bytes, secret: Rule | None) -> None:
+        self.data = data
+        self.secret = secret
+        self.open: list[_Open] = []
+        self.pos = 0
+        self.skip(0)
+
+    def nodes(self) -> Iterator[Node]:
+        yield self.value(self.pos, "", self.secret is not None)
+        while self.open:
+            top = self.open[-1]
+            if self.data.startswith(top.closing, self.pos):
+                self.open.pop()
+                self.skip(1)
+            else:
+                yield self.member(top)
+        if self.pos < len(self.data):
+            raise self.error("text after the JSON value")
+
+    def member(self, top: _Open) -> Node:
+        """A member of an object, or an element of an array."""
+        if top.count:
+            self.take(b",", f"expected a comma or {top.closing.decode()}")
+        start, name, secret = self.pos, f"[{top.count}]", top.secret
+        top.count += 1
+        if top.closing == b"}":
+            name = self.name()
+            self.take(b":", "expected a colon")
+            if self.secret is not None:
+                secret = (secret and len(self.open) > 1) or self.secret(len(self.open), name)
+        return self.value(start, name, secret)
+
+    def value(self, start: int, name: str, secret: bool) -> Node:
+        content, depth = self.pos, len(self.open)
+        if bracket := _BRACKETS.get(self.data[content : content + 1]):
+            if depth == MAX_DEPTH:
+                raise self.error(f"nested more than {MAX_DEPTH} levels deep")
+            kind, closing = bracket
+            self.open.append(_Open(closing, secret))
+            self.skip(1)
+            return Node(start, content, content + 1, depth, name, kind, False)
+        match = _SCALAR.match(self.data, content)
+        if match is None:
+            raise self.error("expected a value")
+        kind, size = str(match.lastgroup), match.end() - content
+        if kind == "number" and size > _LONGEST_NUMBER:
+            raise self.error(f"a number of more than {_LONGEST_NUMBER} digits")
+        self.skip(size)
+        empty = kind == "null" or match[0] == b'""'
+        return Node(start, content, content + size, depth, name, kind, secret and not empty)
+
+    def name(self) -> str:
+        match = _NAME.match(self.data, self.pos)
+        if match is None:
+            raise self.error("expected a name in quotes")
+        self.skip(len(match[0]))
+        text: str = json.loads(match[0])
+        return text[:_LONGEST_NAME]
+
+    def take(self, character: bytes, problem: str) -> None:
+        if not self.data.startswith(character, self.pos):
+            raise self.error(problem)
+        self.skip(1)
+
+    def skip(self, size: int) -> None:
+        """Go on after ``size`` bytes, and the white space after them."""
+        match = _SPACE.match(self.data, self.pos + size)
+        assert match
+        self.pos = match.end()
+
+    def error(self, reason: str) -> DecodeError:
+        at_end = ", which ends here" if self.pos >= len(self.data) else ""
+        return DecodeError(f"not JSON{at_end}: {reason}", offset=self.pos, data=self.data)
+
+
+__all__ = ["MAX_DEPTH", "JsonText", "Node", "read_json", "redacted_json"]
