@@ -62,9 +62,9 @@ GENERATED_LAYERS = (
 )
 
 PIPELINE_LAYERS = (
-    ("folders",),
+    ("folders", "unread"),
     ("storage",),
-    ("capture", "columns", "csv_cells", "options", "spark_types", "unread", "worker"),
+    ("capture", "columns", "csv_cells", "options", "spark_types", "worker"),
     ("stored",),
     ("inputs", "rows", "session", "state"),
     ("projection", "tables"),

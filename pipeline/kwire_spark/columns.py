@@ -99,7 +99,8 @@ EXCHANGES = schema(
     ("reason", pa.string(), "Why request or response cannot be decoded, or why there is no response."),
     ("request", pa.binary(), "The request: header and body, redacted."),
     ("response", pa.binary(), "The response: header and body, redacted."),
-    ("unread", pa.int64(), "Bytes of the connection that were not read for the reason in _corrupt (captures)."),
+    ("unread", pa.int64(), "Bytes that were not read for the reason in _corrupt (captures)."),
+    ("packets", pa.int64(), "Number of packets that the reason in _corrupt is about, if it is about packets."),
     CORRUPT,
 )
 
@@ -147,6 +148,8 @@ PACKETS = schema(
     ("flags", pa.int16(), "TCP flags."),
     ("data", pa.binary(), "Captured part of the payload."),
     ("missing", pa.int32(), "Number of payload bytes that were not captured."),
+    ("unread", pa.int64(), "Bytes that were not read for the reason in _corrupt."),
+    ("packets", pa.int64(), "Number of packets that the reason in _corrupt is about, if it is about packets."),
     CORRUPT,
 )
 
@@ -160,7 +163,7 @@ CLIENTS = schema(
     ("version", pa.int16(), "Version of the requests."),
     ("first_seen", TIME, "Time of the first of these requests."),
     ("last_seen", TIME, "Time of the last of these requests."),
-    ("requests", pa.int64(), "Number of requests."),
+    ("requests", pa.int64(), "Number of requests, or of what the reason in _corrupt is about."),
     ("errors", pa.int64(), "Number of requests answered with an error code."),
     ("refused", pa.int64(), "Requests refused in a log, or at which the server closed the connection."),
     ("connections", pa.int64(), "Number of connections."),
@@ -168,7 +171,7 @@ CLIENTS = schema(
     ("position", pa.int64(), "Byte offset of the first request in that file."),
     ("bytes", pa.int64(), "Bytes of the requests and their responses (captures)."),
     ("begun", pa.int64(), "Number of connections whose first request is among them (captures)."),
-    ("unread", pa.int64(), "Bytes of connections that were not read for the reason in _corrupt (captures)."),
+    ("unread", pa.int64(), "Bytes that were not read for the reason in _corrupt (captures)."),
     CORRUPT,
 )
 BASIS = ("bytes", "begun", "unread", "_corrupt")

@@ -115,7 +115,7 @@ LAYOUTS = {
             EXCHANGES,
             (
                 *("position", "number", "time", "correlation_id", "error_codes", "throttle_ms", "latency_ms"),
-                *("request_size", "response_size", "request", "response", "unread"),
+                *("request_size", "response_size", "request", "response", "unread", "packets"),
             ),
         ),
         Layout("logged_exchanges", EXCHANGES),

@@ -22,7 +22,7 @@ MARKER = "_kwire"
 """The file by which a table that was written here is known; Spark ignores names that start with ``_``."""
 SCHEMAS: dict[str, pa.Schema] = {"clients": CLIENTS, "exchanges": EXCHANGES}
 """The tables that reports can read."""
-_ALWAYS = {"clients": {*CLIENTS.names} - {*BASIS}, "exchanges": {*EXCHANGES.names} - {"unread"}}
+_ALWAYS = {"clients": {*CLIENTS.names} - {*BASIS}, "exchanges": {*EXCHANGES.names} - {"unread", "packets"}}
 """Their columns, without those that the first versions of kwire did not write."""
 
 

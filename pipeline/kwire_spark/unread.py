@@ -20,12 +20,26 @@ TLS = f"{NOT_KAFKA}TLS"
 HTTP = f"{NOT_KAFKA}HTTP"
 LIKE_TLS = f"{TLS}, by the looks of its packets"
 
+NOT_READ = "not read: "
+"""Before the name of an encapsulation whose packets may contain packets of TCP."""
+SHORT = "fewer bytes of packets were captured than their headers have"
+CUT_IN_TUNNEL = "a tunnel has only the beginnings of packets in it"
+FRAGMENTS_LOST = "IP fragments are missing in the capture"
+FRAGMENTS_DIFFER = "IP fragments overlap and contradict each other: the first counts"
+NO_TCP = "none of its packets is TCP"
+OTHER_REASONS = f"{NOT_READ}more encapsulations"
+
 _ADVICE = {
     MISSING: "capture with a larger buffer (tcpdump -B) and with whole packets (-s 0)",
     NO_FRAME: "normal where a capture begins in the middle of connections",
     STRAY: "normal where a capture begins in the middle of connections",
     UNDECIDED: "name the ports of the brokers with --ports, or capture for longer",
     TLS: "capture where it is not encrypted, such as behind a proxy that ends TLS, or use the brokers' request logs",
+    SHORT: "capture whole packets (tcpdump -s 0)",
+    CUT_IN_TUNNEL: "mirror whole packets: raise the mirror's packet length, and the MTU on the way to the capture",
+    FRAGMENTS_LOST: "capture with a larger buffer (tcpdump -B)",
+    NO_TCP: "capture where the traffic is, such as with tcpdump -i any",
+    NOT_READ: "capture inside of the tunnel, such as on the hosts themselves",
     NOT_KAFKA: "leave such connections out with --ports",
 }
 

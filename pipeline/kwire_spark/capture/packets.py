@@ -1,4 +1,4 @@
-"""Extracts TCP packets from link-layer frames: Ethernet with tags, Linux cooked, loopback, raw; IPv4 and IPv6.
+"""Extracts TCP packets from frames in which TCP follows IP: Ethernet with tags, Linux cooked, loopback, raw.
 
 The link types are listed at https://www.tcpdump.org/linktypes.html.
 """
@@ -13,8 +13,8 @@ TCP = 6
 FIN, SYN, RST, ACK = 1, 2, 4, 16
 TYPES = {b"\x08\x00", b"\x86\xdd"}
 TAGS = {b"\x81\x00", b"\x88\xa8", b"\x91\x00"}
-HOP_BY_HOP, ROUTING, FRAGMENT, AUTHENTICATION, OPTIONS, MOBILITY = 0, 43, 44, 51, 60, 135
-EXTENSIONS = {HOP_BY_HOP, ROUTING, FRAGMENT, AUTHENTICATION, OPTIONS, MOBILITY}
+FRAGMENTED = 0x3FFF
+"""The bits of IPv4 that every fragment has one of: more follow, and where it belongs."""
 
 PLAIN = 0x45
 """The first byte of an IPv4 header without options."""
@@ -57,17 +57,11 @@ def ports_of(key: bytes) -> tuple[int, int]:
     return source, target
 
 
-class IncompletePacketError(Exception):
-    """A packet that may be a TCP packet but has incomplete headers."""
-
-
 def packet(
     buffer: bytes, start: int, stop: int, length: int, network: Network, time: float, source: str, position: int
 ) -> Packet | None:
-    """The TCP packet in ``buffer[start:stop]``, the captured part of ``length`` bytes; ``None`` for other protocols.
-
-    Raises ``IncompletePacketError`` for a fragment other than the first, and if the headers were not fully captured.
-    """
+    """The TCP packet in ``buffer[start:stop]``, the captured part of ``length`` bytes; ``None`` if there is none
+    right after IP: then ``unwrapping`` looks for it."""
     try:
         ip = network(buffer, start)
         if ip < 0 or ip >= stop:
@@ -75,58 +69,23 @@ def packet(
         kind, size, fragment, protocol, key, seq, ack, offset, flags = _PLAIN(buffer, ip)
         at = ip + 20
         if kind != PLAIN or protocol != TCP:
-            if kind >> 4 == 4:
-                at, fragment, key = _ipv4(buffer, ip)
-            elif kind >> 4 == 6:
-                at, size, fragment, key = _ipv6(buffer, ip, stop)
-            else:
+            if kind >> 4 != 6:
                 return None
-            if at < 0:
+            size, protocol = _IPV6(buffer, ip)
+            if protocol != TCP:
                 return None
+            at, size, fragment, key = ip + 40, size + 40 if size else 0, 0, buffer[ip + 8 : ip + 44]
             seq, ack, offset, flags = _TCP(buffer, at + 4)
     except (IndexError, struct.error):
-        if buffer[ip] >> 4 == 4 and ip + 9 < stop and buffer[ip + 9] != TCP:
-            return None  # too small for a TCP header
-        raise IncompletePacketError(_short(start, stop, length)) from None
-    if fragment & 0x1FFF:
-        raise IncompletePacketError("IP fragments are not reassembled: the contents of all but the first are missing")
-    if at + 14 > stop:
-        raise IncompletePacketError(_short(start, stop, length))
+        return None
+    if fragment & FRAGMENTED or at + 14 > stop:
+        return None
     begin, end = at + (offset >> 4) * 4, start + length
     if size and ip + size < end:  # else the frame is padded, or the network card fills in the size
         end = ip + size
     data = buffer[begin : end if end < stop else stop]
     missing = end - begin - len(data)
     return Packet(key, time, source, position, seq, ack, flags, data, missing if missing > 0 else 0)
-
-
-def _short(start: int, stop: int, length: int) -> str:
-    return f"only {stop - start} bytes of a packet of {length} were captured, fewer than its headers have"
-
-
-def _ipv4(buffer: bytes, ip: int) -> tuple[int, int, bytes]:
-    """The position of the TCP header after the options, -1 if there is none; the fragment offset; the key."""
-    at = ip + (buffer[ip] & 15) * 4
-    fragment = int.from_bytes(buffer[ip + 6 : ip + 8], "big")
-    return (at if buffer[ip + 9] == TCP else -1), fragment, buffer[ip + 12 : ip + 20] + buffer[at : at + 4]
-
-
-def _ipv6(buffer: bytes, ip: int, stop: int) -> tuple[int, int, int, bytes]:
-    """The position of the TCP header after the extension headers, or -1; packet size; fragment offset; key [RFC
-    8200]."""
-    size, kind = _IPV6(buffer, ip)
-    at, fragment = ip + 40, 0
-    while kind in EXTENSIONS and at < stop and not fragment:
-        following = buffer[at]
-        if kind == FRAGMENT:
-            fragment, length = int.from_bytes(buffer[at + 2 : at + 4], "big") >> 3, 8
-        elif kind == AUTHENTICATION:
-            length = (buffer[at + 1] + 2) * 4
-        else:
-            length = (buffer[at + 1] + 1) * 8
-        kind, at = following, at + length
-    key = buffer[ip + 8 : ip + 40] + buffer[at : at + 4]
-    return (at if kind == TCP else -1), size + 40 if size else 0, fragment, key
 
 
 Network = Callable[[bytes, int], int]
@@ -167,27 +126,59 @@ def _raw(buffer: bytes, start: int) -> int:
     return start
 
 
+def _other(buffer: bytes, start: int) -> int:
+    """Links whose packets are always unwrapped."""
+    return -1
+
+
 class Link:
-    """A link type: how to find the IP packet, and where the addresses are if there are no tags and no options."""
+    """A link type: its ``layer`` in ``unwrapping``; how to find the IP packet, and where the addresses are if there
+    are no tags and no options."""
 
-    __slots__ = ("four", "network", "six")
+    __slots__ = ("four", "layer", "network", "six")
 
-    def __init__(self, header: int, network: Network) -> None:
+    def __init__(self, layer: str, header: int = 0, network: Network = _other) -> None:
+        self.layer = layer
         self.network = network
         self.four = header + 12
         self.six = header + 8
 
 
+_LOOPBACK, _RAW, _PPP = Link("loopback", 4, _loopback), Link("ip", 0, _raw), Link("ppp")
 LINKS = {
-    0: Link(4, _loopback),
-    1: Link(14, _ethernet),
-    12: Link(0, _raw),
-    14: Link(0, _raw),
-    101: Link(0, _raw),
-    108: Link(4, _loopback),
-    113: Link(16, _cooked),
-    228: Link(0, _raw),
-    229: Link(0, _raw),
-    276: Link(20, _cooked2),
+    0: _LOOPBACK,
+    1: Link("ethernet", 14, _ethernet),
+    9: _PPP,
+    12: _RAW,
+    14: _RAW,
+    50: _PPP,
+    51: Link("pppoe"),
+    101: _RAW,
+    104: Link("cisco_hdlc"),
+    108: _LOOPBACK,
+    113: Link("cooked", 16, _cooked),
+    219: Link("mpls"),
+    228: _RAW,
+    229: _RAW,
+    276: Link("cooked2", 20, _cooked2),
 }
 """The supported link types by their number in files."""
+NAMES = {
+    105: "802.11",
+    119: "802.11 with Prism headers",
+    127: "802.11 with radiotap",
+    192: "PPI",
+    195: "802.15.4",
+    201: "Bluetooth",
+    189: "USB",
+    220: "USB",
+    227: "CAN",
+    239: "NFLOG",
+    253: "Netlink",
+}
+"""Of some that are not supported."""
+
+
+def link_of(number: int) -> Link:
+    """The link type with this number; of one that is not supported, the layer has its name alone."""
+    return LINKS.get(number) or Link(f"link type {number}" + (f" ({NAMES[number]})" if number in NAMES else ""))

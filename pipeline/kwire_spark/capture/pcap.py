@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from kwire_spark.capture.packets import LINKS, Link
+from kwire_spark.capture.packets import Link, link_of
 from kwire_spark.capture.pieces import Broken
 from kwire_spark.storage import Window
+from kwire_spark.unread import OTHER_REASONS
 
 Record = tuple[float, int, int, int, int, Link]
 """A packet: its time; where its bytes begin and end in the buffer; its length on the wire; where its record begins in
@@ -28,26 +29,43 @@ LATEST = 1 << 33
 pandas cannot represent such times, and a stream takes the latest time as the present."""
 
 
+MOST_REASONS = 100
+"""How many reasons are counted in a file each for itself."""
+
+
 def limit_of(snaplen: int) -> int:
     """The largest packet size to accept in a file with this ``snaplen``; a ``snaplen`` of 0 means no limit."""
     return max(LARGEST, snaplen if snaplen <= BELIEVED else 0)
 
 
 class Report:
-    """The problems of a file: each kind once, at its first position."""
+    """The problems of a file: each kind once, at its first position. Those of packets are counted until the end."""
 
-    __slots__ = ("_known", "_source", "new")
+    __slots__ = ("_counted", "_known", "new", "source")
 
     def __init__(self, source: str) -> None:
-        self._source = source
+        self.source = source
         self._known: set[str] = set()
+        self._counted: dict[str, Broken] = {}
         self.new: list[Broken] = []
 
     def add(self, position: int, reason: str, kind: str = "") -> None:
         """``kind`` identifies the same problem when the messages differ."""
         if (kind or reason) not in self._known:
             self._known.add(kind or reason)
-            self.new.append(Broken(self._source, position, reason))
+            self.new.append(Broken(self.source, position, reason))
+
+    def count(self, position: int, reason: str, size: int, packets: int = 1) -> None:
+        """Count a packet with ``size`` bytes that may be traffic and are not read."""
+        if reason not in self._counted and len(self._counted) >= MOST_REASONS:
+            reason = OTHER_REASONS
+        known = self._counted.get(reason) or Broken(self.source, position, reason)
+        self._counted[reason] = replace(known, unread=known.unread + size, packets=known.packets + packets)
+
+    def end(self) -> None:
+        """Make what was counted new."""
+        self.new += self._counted.values()
+        self._counted = {}
 
     def take(self) -> list[Broken]:
         taken, self.new = self.new, []
@@ -75,10 +93,7 @@ def pcap_records(window: Window, report: Report) -> Iterator[Record]:
     order, magic = MAGICS[window.buffer[:4]]
     snaplen, number = struct.unpack_from(order + "II", window.buffer, 16)
     number &= 0x03FFFFFF  # the higher bits say whether frames have checksums, which are not part of the IP packet
-    if number not in LINKS:
-        report.add(20, f"unsupported link type {number}")
-        return
-    link, limit = LINKS[number], limit_of(snaplen)
+    link, limit = link_of(number), limit_of(snaplen)
     unpack = struct.Struct(order + "IIII").unpack_from
     head = 24 if magic == MODIFIED else 16
     unit = 1e9 if magic == NANOSECONDS else 1e6

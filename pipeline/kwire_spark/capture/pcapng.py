@@ -6,7 +6,7 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from kwire_spark.capture.packets import LINKS, Link
+from kwire_spark.capture.packets import Link, link_of
 from kwire_spark.capture.pcap import BELIEVED, LARGEST, LATEST, Mark, Record, Report, resumed
 from kwire_spark.storage import Window
 
@@ -101,15 +101,13 @@ def _interface(buffer: bytes, at: int, stop: int, order: str, base: int, report:
         report.add(base + at, f"an interface description of only {stop - at} bytes")
         return _Interface(None, 0, 1e6, 0)
     number, _, snaplen = struct.unpack_from(order + "HHI", buffer, at + 8)
-    if number not in LINKS:
-        report.add(base + at, f"unsupported link type {number}")
     unit, offset = 1e6, 0
     for code, value in _options(buffer[at + 16 : stop - 4], order):
         if code == TSRESOL and value:
             unit = float((2 if value[0] & 128 else 10) ** (value[0] & 127))
         elif code == TSOFFSET and len(value) == 8:
             (offset,) = struct.unpack(order + "q", value)
-    return _Interface(LINKS.get(number), snaplen, unit, offset)
+    return _Interface(link_of(number), snaplen, unit, offset)
 
 
 def _options(data: bytes, order: str) -> Iterator[tuple[int, bytes]]:

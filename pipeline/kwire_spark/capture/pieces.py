@@ -72,8 +72,13 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """A problem of a capture file, reported once for each cause."""
+    """A problem of a capture file, reported once for each cause.
+
+    Of packets that are not read, ``packets`` is the number, and ``unread`` that of the bytes which may be traffic.
+    """
 
     source: str
     position: int
     reason: str
+    unread: int = 0
+    packets: int = 0

@@ -10,15 +10,18 @@ from typing import TypeVar
 from zlib import crc32
 
 from kwire_spark.capture.ordering import PACKET_SIZE
-from kwire_spark.capture.packets import RST, IncompletePacketError, Packet, packet, ports_of, reverse
+from kwire_spark.capture.packets import RST, Packet, packet, ports_of, reverse
 from kwire_spark.capture.pcap import MAGICS, Record, Report, pcap_records
 from kwire_spark.capture.pcapng import MAGIC, pcapng_records
 from kwire_spark.capture.pieces import Broken, Piece
 from kwire_spark.capture.servers import Servers
 from kwire_spark.capture.tcp import GRACE, TcpConnection
+from kwire_spark.capture.unwrapping import Unwrapper
 from kwire_spark.storage import DamagedStreamError, Window
 
 ALWAYS, NEVER = float("-inf"), float("inf")
+MORE = 0x20
+"""The bit of IPv4's flags that the first fragment of a packet has: no other packet follows its header as usual."""
 LONGEST = 1 << 20
 """How many bytes of a packet are read: twice as many as a network card merges."""
 HELD = 32 << 20
@@ -35,31 +38,48 @@ def file_packets(
     Packets whose key is in ``passed`` are skipped as fast as possible; the set may grow meanwhile.
     """
     report = Report(path)
+    unwrapper = Unwrapper(report)
     with closing(Window(path)) as window:
         try:
-            for time, begin, stop, length, at, link in _records(window, report):
-                buffer = window.buffer
-                stop = min(stop, begin + LONGEST)
-                if stop - begin < length:
-                    reason = f"truncated packets: only {stop - begin} of {length} bytes were captured here"
-                    report.add(window.base + at, reason, "cut")
-                four, six = begin + link.four, begin + link.six
-                if buffer[four : four + 12] in passed or buffer[six : six + 36] in passed or not start <= time < end:
-                    continue
-                try:
-                    captured = packet(buffer, begin, stop, length, link.network, time, path, window.base + at)
-                except IncompletePacketError as error:
-                    report.add(window.base + at, str(error), "headers")
-                    continue
-                if report.new:
-                    yield from report.take()
-                if captured is not None:
-                    yield captured
+            yield from _packets(window, unwrapper, passed, start, end)
         except OSError as error:
             report.add(0, f"cannot be read: {error.strerror or error}")
         except DamagedStreamError as error:
             report.add(window.base + len(window.buffer), str(error))
+    yield from unwrapper.close()
     yield from report.take()
+
+
+def _packets(
+    window: Window, unwrapper: Unwrapper, passed: Container[bytes], start: float, end: float
+) -> Iterator[Packet | Broken]:
+    report, has_tcp = unwrapper.report, False
+    path = report.source
+    try:
+        for time, begin, stop, length, at, link in _records(window, report):
+            buffer = window.buffer
+            stop = min(stop, begin + LONGEST)
+            if stop - begin < length:
+                reason = f"truncated packets: only {stop - begin} of {length} bytes were captured here"
+                report.add(window.base + at, reason, "cut")
+            four, six = begin + link.four, begin + link.six
+            key = buffer[four : four + 12]
+            if (key in passed and not buffer[four - 6] & MORE) or buffer[six : six + 36] in passed:
+                has_tcp = True
+                continue
+            if not start <= time < end:
+                continue
+            if report.new:
+                yield from report.take()
+            place = window.base + at
+            captured = packet(buffer, begin, stop, length, link.network, time, path, place)
+            if captured is not None:
+                has_tcp = True
+                yield captured
+                continue
+            yield from unwrapper.add(buffer, begin, stop, length, link.layer, time, place)
+    finally:
+        unwrapper.has_tcp |= has_tcp
 
 
 def first_time(path: str) -> float:

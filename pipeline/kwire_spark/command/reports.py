@@ -51,7 +51,7 @@ TIMED = (
         "principal",
     ),
     *("outcome", "error_codes", "throttle_ms", "latency_ms", "queue_ms", "local_ms", "remote_ms"),
-    *("request_size", "response_size", "unread", "_corrupt"),
+    *("request_size", "response_size", "unread", "packets", "_corrupt"),
 )
 """Columns of EXCHANGES that the report on latency needs."""
 PLACE = ("source", "position", "topic", "partition", "offset", "_corrupt")

@@ -54,7 +54,7 @@ def frame_batches(
             if failfast:
                 raise BrokenInputError(piece.source, piece.position, piece.reason)
             rows += connections.rows()
-            rows += projection.rows([projection.layout.corrupt(piece.source, piece.position, piece.reason)])
+            rows += projection.broken(piece.source, piece.position, piece.reason, piece.unread, piece.packets)
             continue
         fed += connections.feed(piece)
         if len(decoded) < TURN and fed < TURN_BYTES:

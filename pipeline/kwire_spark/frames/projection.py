@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from kwire.connection import RequestEvent, ResponseEvent
     from kwire.protocol import MessageRegistry
     from kwire_spark.frames.context import RequestContext
+    from kwire_spark.rows import Row
 
 Table = Literal["frames", "exchanges"]
 
@@ -79,6 +80,13 @@ class ConnectionProjection(Projection):
         if self.bodies is not True and event.name not in (self.bodies or ()):
             return None
         return too_many_values(event.data)
+
+    def broken(self, source: str, position: int, reason: str, unread: int, packets: int) -> list[Row]:
+        """The row of a problem of a file, if it passes; ``unread`` bytes and ``packets`` if there are any."""
+        more = {"unread": unread or None, "packets": packets or None}
+        if self.table == "frames":
+            more = {"size": unread or None}
+        return self.rows([self.layout.corrupt(source, position, reason, **more)])
 
     def takes(self, peers: Mapping[str, Any]) -> bool:
         """Whether a connection may have rows that are needed; ``peers`` are its columns by name."""

@@ -29,8 +29,8 @@ OLDER = (
 
 PROBLEMS = Table("problems", "What could not be read").with_columns(
     Column("problem", whole=True),
-    Column("places", comment="Number of connections or places with this problem."),
-    Column("unread", "bytes", comment="Bytes of connections that were not read."),
+    Column("places", comment="Number of connections, packets or places with this problem."),
+    Column("unread", "bytes", comment="Bytes that were not read."),
     Column("advice", "what to do", whole=True),
     Column("source", "first in", brief=file_name),
     Column("position", "byte"),
@@ -117,7 +117,11 @@ def problems_of(*tables: Relation) -> list[Problem]:
     found = []
     for table in tables:
         unread = "unread" if "unread" in table.columns else "NULL"
-        places = "sum(requests)" if "begun" in table.columns else "count(*)"
+        places = "count(*)"
+        if "begun" in table.columns:
+            places = "sum(requests)"
+        elif "packets" in table.columns:
+            places = "sum(coalesce(packets, 1))"
         text = f"""SELECT _corrupt AS reason, {places} AS places, coalesce(sum({unread}), 0) AS unread,
             min(source) AS source, min_by(position, struct(source, position)) AS position
             FROM {{table}} WHERE _corrupt IS NOT NULL GROUP BY _corrupt ORDER BY 3 DESC, 1 LIMIT {MAX_PROBLEMS}"""

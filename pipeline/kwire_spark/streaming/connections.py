@@ -103,13 +103,19 @@ class Follower:
     def _broken(self, parts: Iterator[pd.DataFrame]) -> Iterator[Row]:
         """Rows without endpoints report broken parts of a file."""
         for part in parts:
-            places = zip(part["source"], part["position"], part["_corrupt"], strict=True)
-            yield from self.projection.rows([self.projection.layout.corrupt(*place) for place in places])
+            columns = ("source", "position", "_corrupt", "unread", "packets")
+            for source, position, reason, unread, packets in zip(*(part[name] for name in columns), strict=True):
+                yield from self.projection.broken(source, position, reason, _count(unread), _count(packets))
 
     def _frames(self, rows: Iterator[Row]) -> Iterator[pd.DataFrame]:
         """Yields rows a few at a time, and nothing if there are none."""
         while some := list(islice(rows, ROWS_AT_ONCE)):
             yield self.projection.batch(some).to_pandas(integer_object_nulls=True)
+
+
+def _count(value: float | None) -> int:
+    """A number of a column in which pandas has NaN where Arrow has null."""
+    return 0 if value is None or value != value else int(value)
 
 
 def too_late(progress: Iterable[StreamingQueryProgress]) -> int:

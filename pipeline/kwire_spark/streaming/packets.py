@@ -24,7 +24,8 @@ def packet_batches(found: Iterable[Packet | Broken], schema: pa.Schema = PACKETS
     size = 0
     for one in found:
         if isinstance(one, Broken):
-            rows.append(_LAYOUT.corrupt(one.source, one.position, one.reason))
+            unread, packets = one.unread or None, one.packets or None
+            rows.append(_LAYOUT.corrupt(one.source, one.position, one.reason, unread=unread, packets=packets))
         else:
             rows.append(_row(one))
             size += len(one.data)

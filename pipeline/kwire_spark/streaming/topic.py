@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from kwire_spark.capture import Broken
-from kwire_spark.capture.packets import LINKS, IncompletePacketError, Link, Packet, packet
-from kwire_spark.capture.pcap import LATEST
+from kwire_spark.capture.packets import LINKS, Link, Packet, packet
+from kwire_spark.capture.pcap import LATEST, Report
+from kwire_spark.capture.unwrapping import Unwrapper
 from kwire_spark.columns import PACKETS
 from kwire_spark.spark_types import spark_schema
 from kwire_spark.streaming.packets import packet_batches
@@ -27,8 +28,8 @@ def packets_in(records: DataFrame, link_type: int = ETHERNET) -> DataFrame:
     The value of a record is one packet as captured on the link; ``link_type`` is the link's number in pcap files (1
     Ethernet, 101 IP, 113 and 276 Linux cooked). Its time is the record's timestamp, unless the first eight bytes of
     the key are another, in microseconds since the epoch, big-endian: a producer's clock has milliseconds. ``source``
-    is topic and partition, ``position`` the offset. Packets other than TCP over IP are left out; a record without a
-    valid time is reported in ``_corrupt``.
+    is topic and partition, ``position`` the offset. Tunnels are followed as in files. Packets without TCP are left
+    out; a record without a valid time is reported in ``_corrupt``, and so are encapsulations that are not read.
     """
     if link_type not in LINKS:
         raise ValueError(f"link type {link_type} is unknown, expected one of {', '.join(map(str, LINKS))}")
@@ -38,25 +39,32 @@ def packets_in(records: DataFrame, link_type: int = ETHERNET) -> DataFrame:
 
 def packet_rows(link_type: int, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """``PACKETS`` of records: topic, partition, offset, timestamp in microseconds, key, value."""
-    for batch in batches:
-        yield from packet_batches(_packets(batch, LINKS[link_type]))
+    return packet_batches(_packets(batches, LINKS[link_type]))
 
 
-def _packets(batch: pa.RecordBatch, link: Link) -> Iterator[Packet | Broken]:
-    columns = [column.to_pylist() for column in batch.columns]
-    for topic, partition, offset, micros, key, value in zip(*columns, strict=True):
+def _packets(batches: Iterable[pa.RecordBatch], link: Link) -> Iterator[Packet | Broken]:
+    unwrappers: dict[str, Unwrapper] = {}
+    for topic, partition, offset, micros, key, value in _records(batches):
         source, frame = f"{topic}-{partition}", value or b""
         time = _time(key or b"", micros)
         if time is None:
             yield Broken(source, offset, "neither key nor timestamp of this record is a time that is possible")
             continue
-        try:
-            found = packet(frame, 0, len(frame), len(frame), link.network, time / 1e6, source, offset)
-        except IncompletePacketError as error:
-            yield Broken(source, offset, str(error))
-            continue
+        found = packet(frame, 0, len(frame), len(frame), link.network, time / 1e6, source, offset)
         if found is not None:
             yield found
+            continue
+        unwrapper = unwrappers.setdefault(source, Unwrapper(Report(source)))
+        yield from unwrapper.add(frame, 0, len(frame), len(frame), link.layer, time / 1e6, offset)
+    for unwrapper in unwrappers.values():
+        unwrapper.has_tcp = True  # what other records have is not known here
+        yield from unwrapper.close()
+        yield from unwrapper.report.take()
+
+
+def _records(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[Any, ...]]:
+    for batch in batches:
+        yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
 
 
 def _time(key: bytes, micros: int | None) -> int | None:

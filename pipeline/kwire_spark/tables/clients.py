@@ -30,7 +30,7 @@ _PLACED = ("source", "position", "client_host", "server_port", "api_key", "api",
 REFUSAL_COLUMNS = (*_PLACED, "connection", "time", "principal", "message", "_corrupt")
 EXCHANGE_COLUMNS = (
     *(*_PLACED, "connection", "time", "number", "forwarded", *IDENTITY, "outcome", "error_codes", "reason"),
-    *("request_size", "response_size", "unread", "_corrupt"),
+    *("request_size", "response_size", "unread", "packets", "_corrupt"),
 )
 
 
@@ -81,7 +81,8 @@ _COUNTED = f"""
 
 def _seen(name: str, columns: Collection[str]) -> str:
     """The rows to count, with the type of input and the counts of each."""
-    rows, known = "time AS first_seen, time AS last_seen, 1 AS requests, connection, 0 AS connections", set(IDENTITY)
+    requests, known = "coalesce(packets, 1)" if "packets" in columns else "1", set(IDENTITY)
+    rows = f"time AS first_seen, time AS last_seen, {requests} AS requests, connection, 0 AS connections"
     if "outcome" in columns:
         seen_in, error = SEEN_IN, _one("size(error_codes) > 0")
         refused = _one(f"outcome = 'unanswered' AND reason = '{CLOSED}'")

@@ -1,0 +1,185 @@
+"""A packet of which one header after the other is read, and the names of what headers announce.
+
+Numbers are those of IANA's registries "IEEE 802 Numbers", "Protocol Numbers" and "PPP Numbers".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+MOST_TUNNELS = 8
+"""How many tunnels one in the other are followed."""
+MOST_HEADERS = 64
+"""How many headers of a packet are read; each VLAN tag and each extension of IPv6 is one."""
+
+ETHER_TYPES = {
+    0x0800: "ipv4",
+    0x86DD: "ipv6",
+    0x8100: "vlan",
+    0x88A8: "vlan",
+    0x9100: "vlan",
+    0x9200: "vlan",
+    0x6558: "ethernet",
+    0x8847: "mpls",
+    0x8848: "mpls",
+    0x8864: "pppoe",
+    0x880B: "ppp",
+    0x88BE: "erspan",
+    0x22EB: "erspan3",
+}
+"""The layers that follow an EtherType. Those from 0x6558 on follow in GRE and Geneve, some of them only there."""
+
+PROTOCOLS = {4: "ipv4", 6: "tcp", 17: "udp", 41: "ipv6", 47: "gre", 97: "etherip", 137: "mpls", 143: "ethernet"}
+"""The layers that follow a protocol of IP."""
+
+PPP_PROTOCOLS = {0x0021: "ipv4", 0x0057: "ipv6", 0x0281: "mpls"}
+
+NOT_CARRYING = {
+    0x0806: "ARP",
+    0x0842: "Wake-on-LAN",
+    0x2001: "NHRP",
+    0x22F4: "IS-IS",
+    0x8035: "RARP",
+    0x809B: "AppleTalk",
+    0x80F3: "AppleTalk ARP",
+    0x8137: "IPX",
+    0x8808: "Ethernet flow control",
+    0x8809: "LACP",
+    0x8863: "PPPoE discovery",
+    0x8892: "PROFINET",
+    0x8899: "Realtek loop detection",
+    0x888E: "802.1X",
+    0x88A2: "ATA over Ethernet",
+    0x88A4: "EtherCAT",
+    0x88CC: "LLDP",
+    0x88E1: "HomePlug",
+    0x88F7: "PTP",
+    0x8902: "Ethernet CFM",
+    0x8906: "FCoE",
+    0x8912: "HomePlug",
+    0x8914: "FCoE initialization",
+    0x8915: "RoCE",
+    0x893A: "IEEE 1905",
+    0x9000: "Ethernet loopback",
+}
+"""EtherTypes in which there is never a packet of TCP."""
+CARRYING = {
+    0x883E: "WCCP",
+    0x88E5: "MACsec",
+    0x88E7: "802.1ah",
+    0x8903: "FabricPath",
+    0x8909: "Cisco MetaData",
+    0x8926: "VN-Tag",
+    0x894F: "NSH",
+    0x22F3: "TRILL",
+}
+"""EtherTypes in which there may be one, and which are not read."""
+
+NOT_CARRYING_PROTOCOLS = {
+    1: "ICMP",
+    2: "IGMP",
+    33: "DCCP",
+    46: "RSVP",
+    58: "ICMPv6",
+    59: "IPv6 without contents",
+    88: "EIGRP",
+    89: "OSPF",
+    103: "PIM",
+    112: "VRRP or CARP",
+    113: "PGM",
+    124: "IS-IS",
+    132: "SCTP",
+    136: "UDP-Lite",
+    139: "HIP",
+    240: "pfsync",
+}
+CARRYING_PROTOCOLS = {
+    50: "ESP",
+    55: "minimal encapsulation",
+    94: "IPIP",
+    98: "RFC 1241 encapsulation",
+    108: "IPComp",
+    115: "L2TP",
+}
+
+
+class UnreadError(Exception):
+    """A packet in which no packet of TCP was found; its text says what it is.
+
+    ``hidden`` says whether it may contain one all the same, in an encapsulation that is not read.
+    """
+
+    def __init__(self, name: str, *, hidden: bool = False) -> None:
+        super().__init__(name)
+        self.hidden = hidden
+
+
+class ShortError(Exception):
+    """The headers of a packet were not fully captured."""
+
+
+@dataclass(slots=True, eq=False)
+class Walk:
+    """Where the rest of a packet is that was not read yet.
+
+    ``buffer[at:stop]`` was captured, and ``end`` is where it ends on the wire. ``ends`` are the two addresses of IP,
+    and ``protocol`` what follows it, if IP was read and no tunnel after it. ``tunnels`` is the number of tunnels
+    around it, ``joins`` that of packets, one in the other, that were in fragments. ``cut`` says that a tunnel has
+    only a part of the packet in it.
+    """
+
+    buffer: bytes
+    at: int
+    stop: int
+    end: int
+    tunnels: int = 0
+    ends: bytes = b""
+    protocol: int = 0
+    cut: bool = False
+    joins: int = 0
+
+    def take(self, size: int) -> int:
+        """Where the next ``size`` bytes begin, which are then behind."""
+        at = self.at
+        if at + size > self.stop:
+            raise ShortError
+        self.at = at + size
+        return at
+
+    def number(self, at: int) -> int:
+        """The two bytes at a position, as a number."""
+        return int.from_bytes(self.buffer[at : at + 2], "big")
+
+    def ends_at(self, end: int) -> None:
+        """What follows are the bytes up to ``end``. A tunnel may have cut the packet that it contains off: then bytes
+        are missing. Otherwise a larger ``end`` says nothing, as where the network card fills in the size."""
+        if end < self.end or self.tunnels:
+            self.cut = self.cut or end > self.end
+            self.end = end
+            self.stop = min(self.stop, end)
+
+    def enter(self, name: str) -> None:
+        """Note that what follows is in a tunnel."""
+        self.tunnels += 1
+        self.ends = b""
+        if self.tunnels > MOST_TUNNELS:
+            raise UnreadError(f"{name} in {MOST_TUNNELS} other tunnels", hidden=True)
+
+
+def after_type(kind: int) -> str:
+    """The layer that follows an EtherType; ``UnreadError`` if it is not read."""
+    if (layer := ETHER_TYPES.get(kind)) is not None:
+        return layer
+    if (name := NOT_CARRYING.get(kind)) is not None:
+        raise UnreadError(name)
+    raise UnreadError(f"{CARRYING.get(kind, 'an unknown protocol')} (EtherType 0x{kind:04x})", hidden=True)
+
+
+def after_protocol(number: int) -> str:
+    """The layer that follows a protocol of IP; ``UnreadError`` if it is not read."""
+    if (layer := PROTOCOLS.get(number)) is not None:
+        return layer
+    if (name := NOT_CARRYING_PROTOCOLS.get(number)) is not None:
+        raise UnreadError(name)
+    name = CARRYING_PROTOCOLS.get(number, "an unknown protocol")
+    raise UnreadError(f"{name} (IP protocol {number})", hidden=True)

@@ -1,0 +1,368 @@
+"""Packets in tunnels, fragments and after unusual headers: they count as bare ones do, once; nothing is silent."""
+
+from __future__ import annotations
+
+import random
+import struct
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kwire.connection import CLIENT, SERVER
+from kwire_spark.capture import Broken, Peer, Piece, read_pieces
+from kwire_spark.capture.fragments import LARGEST, MOST_RANGES, PATIENCE
+from kwire_spark.capture.packets import LINKS as KNOWN_LINKS
+from kwire_spark.capture.packets import Packet
+from kwire_spark.capture.pcap import Report
+from kwire_spark.capture.reading import file_packets
+from kwire_spark.capture.unwrapping import LAYERS, Unwrapper
+from kwire_spark.capture.walk import MOST_TUNNELS
+from kwire_spark.frames import frame_batches
+from kwire_spark.unread import CUT_IN_TUNNEL, FRAGMENTS_DIFFER, FRAGMENTS_LOST, NO_TCP, NOT_READ, SHORT
+from tests.effort import examples
+from tests.pipeline.capture_files import Conversation, TcpPacket, ip_packet, merged, packets, recorded
+from tests.pipeline.wrapping import (
+    LINKS,
+    MACS,
+    WRAPPINGS,
+    erspan2,
+    ethernet,
+    fragments,
+    geneve,
+    gre,
+    gre_of,
+    ipv4,
+    ipv6,
+    labels,
+    nested,
+    pppoe,
+    udp,
+    vxlan,
+    write_frames,
+)
+
+RECORDING = "librdkafka-on-4.1.1"
+TALK = Conversation([(CLIENT, 0.0, b"question " * 300), (SERVER, 0.1, b"answer " * 400), (CLIENT, 0.2, b"bye")])
+WHOLE = packets(TALK)
+SIX = (Peer("2001:db8::1", 50412), Peer("2001:db8::9", 9092))
+
+Frames = Iterable[tuple[float, bytes]]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "capture.pcap"
+
+
+@cache
+def kafka(six: bool = False) -> list[TcpPacket]:
+    """Real traffic, in packets that leave room for tunnels."""
+    talks = recorded(RECORDING)
+    if six:
+        talks = [Conversation(one.segments, Peer("2001:db8::1", one.client.port), SIX[1]) for one in talks]
+    return merged(packets(talk, size=1400) for talk in talks)
+
+
+def wrapped(wrap: Callable[[bytes], bytes], made: Iterable[TcpPacket]) -> Iterator[tuple[float, bytes]]:
+    return ((packet.time, wrap(ip_packet(packet))) for packet in made)
+
+
+def exchanges(*files: Path) -> list[dict[str, Any]]:
+    """The rows of EXCHANGES, without their places."""
+    batches = frame_batches(read_pieces([str(file) for file in files]), table="exchanges")
+    rows = [row for batch in batches for row in batch.to_pylist()]
+    for row in rows:
+        del row["source"], row["position"]
+    return rows
+
+
+@cache
+def bare(folder: Path, six: bool = False) -> list[dict[str, Any]]:
+    rows = exchanges(write_frames(folder / f"bare{six}", wrapped(ethernet, kafka(six))))
+    assert len([row for row in rows if row["api"] and row["outcome"] == "answered"]) > 50
+    return rows
+
+
+def problems(*files: Path) -> dict[str, tuple[int, int]]:
+    """The packets and bytes of every problem."""
+    found = [one for one in read_pieces([str(file) for file in files]) if isinstance(one, Broken)]
+    assert len({one.reason for one in found}) == len(found)
+    return {one.reason: (one.packets, one.unread) for one in found}
+
+
+def said(*files: Path) -> tuple[bytes, bytes]:
+    """What either side said, as far as it was read."""
+    pieces = [one for one in read_pieces([str(file) for file in files]) if isinstance(one, Piece)]
+    client, server = (
+        b"".join(one.data for one in pieces if one.direction == direction) for direction in (CLIENT, SERVER)
+    )
+    return client, server
+
+
+SAID = TALK.said(CLIENT), TALK.said(SERVER)
+
+
+@pytest.mark.parametrize("six", [False, True], ids=["IPv4", "IPv6"])
+@pytest.mark.parametrize("kind", WRAPPINGS)
+def test_what_is_wrapped_counts_as_if_it_were_not(path: Path, kind: str, six: bool) -> None:
+    write_frames(path, wrapped(WRAPPINGS[kind], kafka(six)))
+    assert exchanges(path) == bare(path.parent, six)
+    assert problems(path) == {}
+
+
+@pytest.mark.parametrize("six", [False, True], ids=["IPv4", "IPv6"])
+@pytest.mark.parametrize("kind", LINKS)
+def test_every_link_with_what_it_carries(path: Path, kind: str, six: bool) -> None:
+    link, wrap = LINKS[kind]
+    assert link in KNOWN_LINKS
+    write_frames(path, wrapped(wrap, kafka(six)), link=link)
+    assert exchanges(path) == bare(path.parent, six)
+    assert problems(path) == {}
+
+
+@pytest.mark.parametrize("kind", ["Ethernet", "VXLAN", "IP in IPv6"])
+def test_the_same_packet_inside_and_outside_of_a_tunnel_counts_once(path: Path, kind: str) -> None:
+    wraps = WRAPPINGS["GRE"], WRAPPINGS[kind]
+    both = ((packet.time, wrap(ip_packet(packet))) for packet in kafka() for wrap in wraps)
+    write_frames(path, both)
+    assert exchanges(path) == bare(path.parent)
+
+
+def test_shares_are_those_of_the_packets_inside(path: Path) -> None:
+    write_frames(path, wrapped(WRAPPINGS["VXLAN"], kafka()))
+    parts = [[*map(repr, read_pieces([str(path)], share=(number, 3)))] for number in range(3)]
+    assert all(parts)
+    assert sorted(map(repr, read_pieces([str(path)]))) == sorted(text for part in parts for text in part)
+
+
+@examples(1)
+@given(st.lists(st.sampled_from(sorted(WRAPPINGS)), max_size=4), st.booleans())
+def test_any_nesting_within_the_limit_is_read(
+    tmp_path_factory: pytest.TempPathFactory, kinds: list[str], six: bool
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "nested.pcap"
+    talk = Conversation(TALK.segments, *SIX) if six else TALK
+    write_frames(path, wrapped(lambda ip: nested(ip, kinds), packets(talk, size=1000)))
+    if problems(path):
+        ((reason, (count, _)),) = problems(path).items()
+        assert (count, "in 8 other tunnels" in reason) == (len(packets(talk, size=1000)), True)
+        assert len(kinds) > 2
+    else:
+        assert said(path) == SAID
+
+
+@pytest.mark.parametrize("depth", [MOST_TUNNELS, MOST_TUNNELS + 1])
+def test_a_tunnel_too_deep_is_counted_and_named(path: Path, depth: int) -> None:
+    def wrap(ip: bytes) -> bytes:
+        for _ in range(depth):
+            ip = gre_of(ip)
+        return ethernet(ip)
+
+    write_frames(path, wrapped(wrap, WHOLE))
+    if depth == MOST_TUNNELS:
+        assert (said(path), problems(path)) == (SAID, {})
+    else:
+        size = sum(len(wrap(ip_packet(packet))) for packet in WHOLE)
+        assert problems(path) == {f"{NOT_READ}GRE in 8 other tunnels": (len(WHOLE), size)}
+
+
+UNREAD = {
+    "ESP (IP protocol 50)": ethernet(ipv4(50, bytes(60))),
+    "an unknown protocol (IP protocol 200)": ethernet(ipv6(200, bytes(60))),
+    "an unknown protocol (EtherType 0x1234)": MACS + b"\x12\x34" + bytes(50),
+    "MACsec (EtherType 0x88e5)": MACS + b"\x88\xe5" + bytes(50),
+    "ESP (UDP port 4500)": ethernet(ipv4(17, udp(4500, bytes(60)))),
+    "WireGuard (UDP port 51820)": ethernet(ipv4(17, udp(51820, b"\4\0\0\0" + bytes(28)))),
+    "L2TP (IP protocol 115)": ethernet(ipv4(115, bytes(60))),
+    "GRE of an unknown kind": ethernet(ipv4(47, b"\0\7\x08\0" + bytes(40))),
+    "WCCP (EtherType 0x883e)": ethernet(ipv4(47, gre(0x883E, bytes(40)))),
+    "VXLAN-GPE with protocol 9": ethernet(ipv4(17, udp(4790, b"\x0c\0\0\x09" + bytes(40)))),
+    "ERSPAN of an unknown version": ethernet(ipv4(47, gre(0x88BE, bytes(60), sequence=True))),
+    "PPP protocol 0x00fd": pppoe(b"\0\xfd" + bytes(40)),
+    "MPLS with neither IP nor Ethernet": MACS + b"\x88\x47" + labels(3) + b"\xff" * 40,
+    "IP headers that contradict themselves": MACS + b"\x08\0" + bytes(40),
+    "more than 64 headers": MACS + b"\x81\0\0\1" * 70 + b"\x08\0" + bytes(40),
+}
+
+
+@pytest.mark.parametrize("name", UNREAD)
+def test_what_may_hide_packets_is_counted_and_named(path: Path, name: str) -> None:
+    write_frames(path, [*wrapped(ethernet, WHOLE), (1.7e9, UNREAD[name]), (1.7e9, UNREAD[name])])
+    assert said(path) == SAID
+    assert problems(path) == {f"{NOT_READ}{name}": (2, 2 * len(UNREAD[name]))}
+
+
+QUIET = {
+    "ARP": MACS + b"\x08\x06" + bytes(46),
+    "802.2 LLC": MACS + b"\0\x26" + b"\x42\x42\3" + bytes(35),
+    "ICMP": ethernet(ipv4(1, bytes(8) + ip_packet(WHOLE[0]))),
+    "ICMPv6": ethernet(ipv6(58, bytes(8))),
+    "UDP port 53": ethernet(ipv4(17, udp(53, bytes(20)))),
+    "GRE without contents": ethernet(ipv4(47, gre(0, b""))),
+    "PPP protocol 0xc021": pppoe(b"\xc0\x21" + bytes(40)),
+}
+
+
+@pytest.mark.parametrize("name", QUIET)
+def test_what_is_not_tcp_is_told_only_if_nothing_is(path: Path, name: str) -> None:
+    write_frames(path, [*wrapped(ethernet, WHOLE), (1.7e9, QUIET[name])])
+    assert problems(path) == {}
+    write_frames(path, [(1.7e9, QUIET[name])] * 3)
+    assert problems(path) == {f"{NO_TCP}: 3 {name}": (3, 0)}
+
+
+def test_a_link_that_is_not_supported_is_counted_and_named(path: Path) -> None:
+    write_frames(path, wrapped(ethernet, WHOLE), link=127)
+    size = sum(len(ethernet(ip_packet(packet))) for packet in WHOLE)
+    assert problems(path) == {f"{NOT_READ}link type 127 (802.11 with radiotap)": (len(WHOLE), size)}
+
+
+def test_what_a_mirror_cuts_off_is_missing(path: Path) -> None:
+    def cut(ip: bytes) -> bytes:
+        return ethernet(ipv4(17, vxlan(ethernet(ip)[:114])))
+
+    write_frames(path, wrapped(cut, WHOLE))
+    large = sum(len(packet.data) > 60 for packet in WHOLE)
+    assert problems(path) == {CUT_IN_TUNNEL: (large, 0)}
+    gaps = [one.size for one in read_pieces([str(path)]) if isinstance(one, Piece) and one.kind == "gap"]
+    assert gaps == [len(packet.data) - 60 for packet in WHOLE if len(packet.data) > 60]
+
+
+def test_what_a_snaplen_cuts_off_in_a_tunnel_is_missing(path: Path) -> None:
+    write_frames(path, wrapped(WRAPPINGS["VXLAN"], WHOLE), snaplen=14 + 20 + 8 + 8 + 14 + 40 + 60)
+    client, _ = said(path)
+    assert client == TALK.said(CLIENT)[:60] + TALK.said(CLIENT)[1448:1508] + b"bye"
+    write_frames(path, wrapped(WRAPPINGS["VXLAN"], WHOLE), snaplen=80)
+    assert problems(path)[SHORT] == (len(WHOLE), 0)
+
+
+def pieces_of(made: Iterable[TcpPacket], size: int, wrap: Callable[[bytes], bytes] = ethernet) -> Frames:
+    return [
+        (packet.time, wrap(part))
+        for number, packet in enumerate(made)
+        for part in fragments(ip_packet(packet), size, number=number)
+    ]
+
+
+@pytest.mark.parametrize("six", [False, True], ids=["IPv4", "IPv6"])
+@pytest.mark.parametrize("size", [8, 32, 800])
+@pytest.mark.parametrize("wrap", [ethernet, lambda ip: ethernet(erspan2(ethernet(ip)))], ids=["bare", "ERSPAN"])
+def test_fragments_count_as_whole_packets(path: Path, size: int, six: bool, wrap: Callable[[bytes], bytes]) -> None:
+    write_frames(path, pieces_of(kafka(six), size, wrap))
+    assert exchanges(path) == bare(path.parent, six)
+    assert problems(path) == {}
+    parts = [list(read_pieces([str(path)], share=(number, 2))) for number in range(2)]
+    assert not [one for part in parts for one in part if isinstance(one, Broken)]
+
+
+def test_a_tunnel_in_fragments(path: Path) -> None:
+    whole = [(packet.time, ipv4(17, vxlan(ethernet(ip_packet(packet))), number=n)) for n, packet in enumerate(WHOLE)]
+    frames = [(time, ethernet(part)) for n, (time, ip) in enumerate(whole) for part in fragments(ip, 600, number=n)]
+    write_frames(path, frames)
+    assert (said(path), problems(path)) == (SAID, {})
+
+
+def test_fragments_in_any_order_and_twice(path: Path) -> None:
+    frames = []
+    for number, packet in enumerate(WHOLE):
+        parts = fragments(ip_packet(packet), 104, number=number)
+        doubled = parts[:-1] * 2 + parts[-1:] if len(parts) > 1 else parts
+        random.Random(number).shuffle(doubled)
+        frames += [(packet.time, ethernet(part)) for part in doubled]
+    write_frames(path, frames)
+    assert said(path) == SAID
+    mirrored = [frame for frame in pieces_of(WHOLE, 104) for _ in range(2)]
+    write_frames(path, mirrored)
+    assert (said(path), problems(path)) == (SAID, {})
+
+
+def test_lost_fragments_are_counted_and_what_came_before_is_read(path: Path) -> None:
+    frames = [
+        ethernet(part) for n, packet in enumerate(WHOLE) for part in fragments(ip_packet(packet), 600, number=n)
+    ]
+    first = next(place for place, frame in enumerate(frames) if len(frame) > 600)
+    write_frames(path, [(1.7e9 + n / 1000, frame) for n, frame in enumerate(frames) if n != first + 1])
+    client, server = said(path)
+    assert client == TALK.said(CLIENT)[:580] + TALK.said(CLIENT)[1448:]
+    assert server == TALK.said(SERVER)
+    assert problems(path) == {FRAGMENTS_LOST: (1, 0)}
+    write_frames(path, [(1.7e9 + n * PATIENCE / 2, frame) for n, frame in enumerate(frames) if n != first])
+    assert said(path) == (TALK.said(CLIENT)[1448:], TALK.said(SERVER))
+    assert problems(path) == {FRAGMENTS_LOST: (1, 0)}
+
+
+def test_fragments_that_contradict_each_other_are_counted_and_the_first_holds(path: Path) -> None:
+    packet = WHOLE[3]
+    parts = fragments(ip_packet(packet), 600)
+    other = parts[0][:200] + b"?" * (len(parts[0]) - 200)
+    parts = [parts[0], other, *parts[1:]]
+    write_frames(path, [*wrapped(ethernet, WHOLE[:3]), *((packet.time, ethernet(part)) for part in parts)])
+    assert said(path)[0] == packet.data
+    assert problems(path) == {FRAGMENTS_DIFFER: (1, 0)}
+
+
+def test_fragments_take_bounded_memory() -> None:
+    report = Report("a.pcap")
+    unwrapper = Unwrapper(report)
+    large = ethernet(ipv4(6, bytes(1400), fragment=0x2000 | (LARGEST - 1500) // 8))
+    for number in range(3000):
+        frame = large[:18] + struct.pack(">H", number) + large[20:]
+        list(unwrapper.add(frame, 0, len(frame), len(frame), "ethernet", 1.0, 0))
+        assert unwrapper.held <= 17 << 20
+    holes = [ethernet(ipv4(6, bytes(8), fragment=0x2000 | 2 * at)) for at in range(4 * MOST_RANGES)]
+    for hole in holes:
+        list(unwrapper.add(hole, 0, len(hole), len(hole), "ethernet", 1.0, 0))
+    list(unwrapper.close())
+    (lost,) = report.take()
+    assert (lost.reason, lost.packets) == (FRAGMENTS_LOST, 3000 + 4)
+
+
+@examples(3)
+@given(st.data())
+def test_any_bytes_in_headers_are_one_thing_each(data: st.DataObject) -> None:
+    """Every packet is found, waits as a fragment or is counted, and nothing raises."""
+    kinds = [*WRAPPINGS.values(), *(wrap for _, wrap in LINKS.values())]
+    layers = st.sampled_from(sorted({*LAYERS, "link type 9"} - {"protocol", "extension"}))
+    report = Report("a.pcap")
+    unwrapper = Unwrapper(report)
+    added, found = data.draw(st.integers(1, 4)), 0
+    for _ in range(added):
+        frame = bytearray(data.draw(st.sampled_from(kinds))(ip_packet(data.draw(st.sampled_from(WHOLE)))))
+        for at, new in data.draw(st.lists(st.tuples(st.integers(0, 120), st.binary(max_size=4)), max_size=4)):
+            frame[at : at + len(new)] = new
+        stop = data.draw(st.one_of(st.just(len(frame)), st.integers(0, len(frame))))
+        layer = data.draw(st.one_of(st.just("ethernet"), layers))
+        given = [*unwrapper.add(bytes(frame), 0, stop, len(frame), layer, 1.0, 0)]
+        assert all(isinstance(one, Packet) for one in given)
+        found += len(given)
+    waiting = unwrapper.waiting
+    others = unwrapper.others.total()
+    list(unwrapper.close())
+    once = {CUT_IN_TUNNEL, FRAGMENTS_DIFFER, FRAGMENTS_LOST}
+    counted = sum(
+        one.packets for one in report.take() if one.reason not in once and not one.reason.startswith(NO_TCP)
+    )
+    assert found + others + counted + waiting == added
+
+
+@examples(2)
+@given(st.lists(st.binary(max_size=80), min_size=1, max_size=8), st.sampled_from(sorted(KNOWN_LINKS)))
+def test_random_packets_raise_nothing_and_none_is_silent(
+    tmp_path_factory: pytest.TempPathFactory, frames: list[bytes], link: int
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "random.pcap"
+    whole = [frame for frame in frames if frame]
+    write_frames(path, [(1.7e9, frame) for frame in whole], link=link)
+    seen = [*file_packets(str(path))]
+    if whole and not any(isinstance(one, Packet) for one in seen):
+        assert [one for one in seen if isinstance(one, Broken)]
+
+
+def test_geneve_without_ip_is_told(path: Path) -> None:
+    write_frames(path, [(1.7e9, ethernet(ipv4(17, geneve(0x1234, bytes(40)))))])
+    assert list(problems(path)) == [f"{NOT_READ}an unknown protocol (EtherType 0x1234)"]
