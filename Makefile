@@ -87,6 +87,7 @@ check: $(READY)  ## formatting, lint, types, definitions, and whether generated/
 	$(BIN)/ruff check --quiet $(OURS)
 	$(BIN)/mypy
 	$(BIN)/kwirec check --format $(FORMAT) $(UNION)
+	$(BIN)/kwirec fmt --check $(UNION)
 	$(BIN)/kwirec generate --check --quiet $(KAFKA)
 
 test-native-fast: native  ## the fast tests on the native build, which make native-clean removes; TESTS=tests/native

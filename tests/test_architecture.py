@@ -21,7 +21,7 @@ LAYERS = (
     ("ir",),
     ("validation", "lowering"),
     ("guide", "merge", "emitters", "dump", "catalogue", "config", "native", "diff"),
-    ("convert", "driver", "terminal", "scaffold"),
+    ("convert", "formatting", "driver", "terminal", "scaffold"),
     ("command",),
 )
 """Packages of the compiler from left to right: imports point left, or stay within a column."""

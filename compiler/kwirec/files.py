@@ -57,6 +57,8 @@ def replace_files(folder: Path, texts: Mapping[str, str], removed: Collection[st
             (stage / str(number)).write_bytes(text.encode())
         for number, path in enumerate(texts):
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            with suppress(OSError):  # a new file has no permissions to keep
+                shutil.copymode(folder / path, stage / str(number))
             (stage / str(number)).replace(folder / path)
         for path in removed:
             (folder / path).unlink()

@@ -255,3 +255,61 @@ def test_a_notation_is_said_for_files_whose_suffix_does_not_tell(command: tuple[
     Path("Clock.txt").write_text(CLOCK)
     assert kwirec(*command, "Clock.txt", "--notation", "json").exit_code == 0
     assert kwirec(*command, "Clock.txt", "--notation", "krammar").exit_code == 1
+
+
+def test_fmt_formats_in_place() -> None:
+    Path("Clock.json").write_text(CLOCK)
+    Path("Clock.json").chmod(0o640)
+    result = kwirec("fmt", "Clock.json")
+    assert result.exit_code == 0
+    assert result.stderr == "formatted Clock.json\n1 file formatted, 0 unchanged\n"
+    assert '\n  "type": "data",\n  "name": "Clock",\n' in Path("Clock.json").read_text()
+    assert Path("Clock.json").stat().st_mode & 0o777 == 0o640
+    assert kwirec("fmt", "Clock.json").stderr == "0 files formatted, 1 unchanged\n"
+
+
+def test_fmt_check_and_diff_write_nothing() -> None:
+    Path("Clock.json").write_text(CLOCK)
+    checked = kwirec("fmt", "--check", "Clock.json")
+    assert (checked.exit_code, checked.stdout) == (1, "")
+    assert "would format Clock.json" in checked.stderr
+    shown = kwirec("fmt", "--diff", "Clock.json")
+    assert shown.exit_code == 0
+    assert shown.stdout.startswith("--- Clock.json\n+++ Clock.json\n@@ -1,4 +1,10 @@\n {\n-  ")
+    assert Path("Clock.json").read_text() == CLOCK
+    assert kwirec("fmt", "--check", "--diff", "Clock.json").exit_code == 1
+
+
+def test_fmt_leaves_files_with_mistakes_and_formats_the_others() -> None:
+    Path("defs/Bad.json").write_text("{")
+    Path("defs/Clock.json").write_text(CLOCK)
+    Path("defs/all.jsonl").write_text(CLOCK.replace("\n", " ").replace("Clock", "Other") + "\n")
+    before = Path("defs/all.jsonl").read_text()
+    result = kwirec("fmt", "defs")
+    assert result.exit_code == 1
+    assert "error[K003]" in result.stderr
+    assert result.stderr.endswith(", 1 with mistakes left alone\n")
+    assert Path("defs/Bad.json").read_text() == "{"
+    assert Path("defs/Clock.json").read_text() != CLOCK
+    assert Path("defs/all.jsonl").read_text() == before
+    assert kwirec("fmt", "nowhere").exit_code == 2
+
+
+def test_fmt_is_a_filter() -> None:
+    def filtered(text: str, *options: str) -> Result:
+        return CliRunner().invoke(main, ["fmt", *options, "-"], input=text, catch_exceptions=False)
+
+    assert filtered("A =>  key 1,max version 0\n").stdout == "A => key 1, max version 0\n"
+    assert filtered(CLOCK, "--check").exit_code == 1
+    broken = filtered("{")
+    assert (broken.exit_code, broken.stdout) == (1, "")
+    assert "standard input:1:1" in broken.stderr
+
+
+def test_fmt_follows_links_to_files() -> None:
+    Path("real").mkdir()
+    Path("real/Clock.json").write_text(CLOCK)
+    Path("Link.json").symlink_to("real/Clock.json")
+    assert kwirec("fmt", "Link.json").exit_code == 0
+    assert Path("Link.json").is_symlink()
+    assert Path("real/Clock.json").read_text() != CLOCK

@@ -68,6 +68,12 @@ def test_new_completes_what_a_killed_run_left_and_nothing_else() -> None:
     assert Path("acme/defs/OrderRequest.json").read_text() == "mine"
 
 
+def test_new_definitions_have_the_layout_of_fmt() -> None:
+    for notation in DEFINITIONS:
+        kwirec("new", "acme", notation, "--notation", notation)
+        assert kwirec("fmt", "--check", f"{notation}/defs").exit_code == 0
+
+
 def test_both_notations_start_the_same_protocol() -> None:
     for notation in DEFINITIONS:
         kwirec("new", "acme", notation, "--notation", notation)
@@ -114,7 +120,7 @@ def test_the_next_version_as_the_tutorial_says() -> None:
     for command in (("git", "init", "-q"), ("git", "add", "."), ("git", "commit", "-qm", "first")):
         assert run(*command).returncode == 0
     shown = re.search(r"```\n(error.*?)```", TUTORIAL, re.DOTALL)
-    line = re.search(r"^14 \| +(.*)$", shown[1], re.MULTILINE) if shown else None
+    line = re.search(r"^12 \| +(.*)$", shown[1], re.MULTILINE) if shown else None
     assert shown is not None
     assert line is not None
     request, response = Path("acme/defs/OrderRequest.json"), Path("acme/defs/OrderResponse.json")

@@ -6,7 +6,7 @@ import click
 
 from kwirec.command.codes import explain, rule_pages
 from kwirec.command.comparison import diff, lint_rules, merge
-from kwirec.command.definitions import check, convert, dump
+from kwirec.command.definitions import check, convert, dump, fmt
 from kwirec.command.output import generate, guide, new
 
 
@@ -16,5 +16,5 @@ def main() -> None:
     """Compile Kafka-style message definitions."""
 
 
-for _command in (check, generate, guide, dump, convert, explain, rule_pages, merge, new, diff, lint_rules):
+for _command in (check, fmt, generate, guide, dump, convert, explain, rule_pages, merge, new, diff, lint_rules):
     main.add_command(_command)

@@ -1,4 +1,4 @@
-"""Commands that read definitions and say or write them: ``check``, ``dump`` and ``convert``."""
+"""Commands that read definitions and say or write them: ``check``, ``fmt``, ``dump`` and ``convert``."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 import click
 
 from kwirec.command import options
-from kwirec.command.printing import FINDINGS, echo, show, show_unused, status
+from kwirec.command.printing import CLEAN, FINDINGS, echo, show, show_unused, status
 from kwirec.diagnostics.columns import printable
 from kwirec.diagnostics.diagnostic import Report
 from kwirec.diagnostics.render_text import summary
 
 if TYPE_CHECKING:
+    from kwirec.formatting import Formatted
     from kwirec.frontend.notation import Dialect, Notation
 
 
@@ -37,6 +38,63 @@ def check(
         show_unused(waiver for waiver in report.waivers if waiver not in report.used_waivers)
         echo(f"{count} messages checked: {summary(report.diagnostics)}", err=True)
     sys.exit(status(report))
+
+
+@click.command()
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path, allow_dash=True))
+@options.notation
+@options.only_check
+@click.option("--diff", "only_diff", is_flag=True, help="Write nothing; print what would change.")
+def fmt(paths: Sequence[Path], notation: Notation | None, only_check: bool, only_diff: bool) -> None:
+    """Format definitions: files, and folders that contain them, in place.
+
+    Only the layout changes: attributes and comments keep their order. Files with mistakes are left as they are, and
+    so are archives and `.jsonl` bundles. With `-`, standard input is formatted to standard output.
+
+    The exit code is 1 for mistakes, and with --check if anything would change.
+    """
+    from kwirec.formatting import format_bytes, format_paths
+
+    report = Report()
+    if is_filter := list(paths) == [Path("-")]:
+        one = format_bytes(sys.stdin.buffer.read(), report, notation=notation)
+        files = [] if one is None else [one]
+    else:
+        files = format_paths(paths, report, notation=notation)
+    show(report, "text")
+    if only_diff:
+        echo("".join(one.diff() for one in files), nl=False)
+    elif not only_check:
+        _write_formatted(files, is_filter)
+    if not is_filter:
+        _show_formatted(files, report, only_check or only_diff)
+    sys.exit(max(status(report), FINDINGS if only_check and any(one.is_changed for one in files) else CLEAN))
+
+
+def _write_formatted(files: Sequence[Formatted], is_filter: bool) -> None:
+    """Write files in place, or the only one to standard output."""
+    from kwirec.formatting import replace_texts
+
+    if is_filter and sys.stdout.isatty():
+        echo("".join(one.text for one in files), nl=False)
+    elif is_filter:
+        click.echo("".join(one.text for one in files).encode(), nl=False)
+    else:
+        try:
+            replace_texts(files)
+        except OSError as problem:
+            raise click.UsageError(printable(str(problem))) from problem
+
+
+def _show_formatted(files: Sequence[Formatted], report: Report, only_check: bool) -> None:
+    changed = [one.source.name for one in files if one.is_changed]
+    for name in changed:
+        echo(f"{'would format' if only_check else 'formatted'} {name}", err=True)
+    mistaken = len({one.primary.span.source.name for one in report.diagnostics})
+    verb = "to format" if only_check else "formatted"
+    noun = "file" if len(changed) == 1 else "files"
+    mistakes = f", {mistaken} with mistakes left alone" if mistaken else ""
+    echo(f"{len(changed)} {noun} {verb}, {len(files) - len(changed)} unchanged{mistakes}", err=True)
 
 
 @click.command()

@@ -79,7 +79,7 @@ def _read(path: Path, report: Report) -> Iterator[Source]:
         elif path.suffix in ARCHIVE_SUFFIXES:
             yield from _read_archive(path, report)
         else:
-            yield from _decode(path.as_posix(), path.read_bytes(), report)
+            yield from decode(path.as_posix(), path.read_bytes(), report)
     except (OSError, EOFError, RuntimeError, ValueError, zipfile.BadZipFile, zlib.error) as problem:
         # RuntimeError and ValueError: archives that are encrypted or compressed in other ways.
         _unreadable(report, path, str(problem))
@@ -92,7 +92,7 @@ def _read_archive(path: Path, report: Report) -> Iterator[Source]:
                 data = file.read(member.file_size)  # without a size, all of it would be unpacked at once
             json = PurePosixPath(member.filename).suffix != ".krm"
             if not json or b'"validVersions"' in data or b'"fields"' in data:  # else some other JSON of the jar
-                yield from _decode(f"{path.as_posix()}!{member.filename}", data, report)
+                yield from decode(f"{path.as_posix()}!{member.filename}", data, report)
 
 
 def _members(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
@@ -115,7 +115,8 @@ def _members(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
     return sorted(found, key=lambda member: member.filename)
 
 
-def _decode(name: str, data: bytes, report: Report) -> Iterator[Source]:
+def decode(name: str, data: bytes, report: Report) -> Iterator[Source]:
+    """The source of a file with this content; none if it is not UTF-8, which is reported."""
     data = data.removeprefix(encodings.BOM_UTF8)
     try:
         yield Source(name, data.decode("utf-8"))

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kwirec.diagnostics.source import Span
+from kwirec.frontend.comment_text import comment_text
 from kwirec.frontend.json_parser import JsonArray, JsonObject, JsonValue
 from kwirec.frontend.syntax import Comment
 
@@ -84,13 +85,17 @@ def _is_behind(comment: Span, end: int) -> bool:
     return end >= 0 and "\n" not in comment.text and comment.source.text.find("\n", end, comment.start) < 0
 
 
-def comment_text(written: str) -> str:
-    """What a comment says, without its signs and the stars at the start of its lines."""
-    if written.startswith("//"):
-        return written[2:].removeprefix(" ").rstrip()
-    lines = [line.strip() for line in written.removeprefix("/*").removesuffix("*/").split("\n")]
-    lines = [line.removeprefix("*").removeprefix(" ") for line in lines]
-    return "\n".join(lines).strip("\n")
+def spans_within(value: JsonValue, slots: Slots) -> Iterator[Span]:
+    """The comments in an object or list, at any depth."""
+    for slot, (_, inner) in zip(_slots_of(value, slots), [*_parts(value), (0, None)], strict=True):
+        yield from slot.all
+        if inner is not None:
+            yield from spans_within(inner, slots)
+
+
+def _slots_of(value: JsonValue, slots: Slots) -> Sequence[Slot]:
+    found = slots.get(value.span.start) if isinstance(value, JsonObject | JsonArray) else None
+    return found or [Slot() for _ in range(len(_parts(value)) + 1)]
 
 
 def bundle_comments(values: Sequence[JsonValue], comments: Sequence[Span]) -> list[str]:
@@ -128,35 +133,25 @@ class _Owners:
         return self._found
 
     def _outside(self, wrapper: JsonValue, root: JsonObject) -> Iterator[Span]:
-        for slot, (_, value) in zip(self._of(wrapper), [*_parts(wrapper), (0, None)], strict=True):
+        for slot, (_, value) in zip(_slots_of(wrapper, self._slots), [*_parts(wrapper), (0, None)], strict=True):
             yield from slot.all
             if value is not None and value is not root:
-                yield from self._within(value)
+                yield from spans_within(value, self._slots)
 
     def _node(self, node: JsonObject, own: list[Comment], after: list[Comment]) -> None:
         ends: list[Comment] = []
-        *slots, last = self._of(node)
+        *slots, last = _slots_of(node, self._slots)
         for member, slot in zip(node.members, slots, strict=True):
             own += _comments(slot.all, member.key)
             if member.key in NODES and isinstance(member.value, JsonArray):
-                *items, end = self._of(member.value)
+                *items, end = _slots_of(member.value, self._slots)
                 for item, of_item in zip(member.value.items, items, strict=True):
                     if isinstance(item, JsonObject):
                         self._node(item, _comments(of_item.all, None), [])
                 ends += _comments(end.before, "")
             else:
-                own += _comments(self._within(member.value), member.key)
+                own += _comments(spans_within(member.value, self._slots), member.key)
         self._found[node.span.start] = (*own, *ends, *_comments(last.before, ""), *after)
-
-    def _within(self, value: JsonValue) -> Iterator[Span]:
-        for slot, (_, inner) in zip(self._of(value), [*_parts(value), (0, None)], strict=True):
-            yield from slot.all
-            if inner is not None:
-                yield from self._within(inner)
-
-    def _of(self, value: JsonValue) -> Sequence[Slot]:
-        found = self._slots.get(value.span.start) if isinstance(value, JsonObject | JsonArray) else None
-        return found or [Slot() for _ in range(len(_parts(value)) + 1)]
 
 
 def _comments(spans: Iterable[Span], attribute: str | None) -> list[Comment]:

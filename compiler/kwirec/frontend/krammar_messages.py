@@ -14,6 +14,7 @@ from typing import Any
 from kwirec.diagnostics import codes
 from kwirec.diagnostics.diagnostic import Report, Severity, did_you_mean
 from kwirec.diagnostics.source import Source, Span
+from kwirec.frontend.comment_text import tidy
 from kwirec.frontend.krammar_docs import read_doc
 from kwirec.frontend.krammar_fields import (
     ANY_RANGE,
@@ -26,7 +27,7 @@ from kwirec.frontend.krammar_fields import (
     remarks,
     word,
 )
-from kwirec.frontend.krammar_lexer import Line
+from kwirec.frontend.krammar_lexer import COMMENT, REMARK, Line
 from kwirec.frontend.krammar_parser import (
     FRANZ_GO_VALUE,
     Block,
@@ -265,7 +266,7 @@ class _Reader:
     def _comments(self, written: WrittenStruct | WrittenEnum, attribute: str | None) -> tuple[Comment, ...]:
         """The comments of a block that do not describe it, which are before ``attribute`` in JSON or at its end."""
         before = remarks(written.comment, self._source, attribute)
-        return (*before, *loose_comments(written.trailing, self._source, ""))
+        return (*before, *loose_comments([*written.trailing, *written.after], self._source, ""))
 
     def _is_response(self, head: _Head) -> bool:
         """response: NAME "Response =>" without a key of its own"""
@@ -414,7 +415,7 @@ def _struct_comments(written: WrittenStruct) -> tuple[Comment, ...]:
     """The comments of a struct that do not describe it; an empty line may part them from it."""
     source = written.span.source
     before = (*loose_comments(written.banner, source), *remarks(written.comment, source))
-    return (*before, *loose_comments(written.trailing, source, ""))
+    return (*before, *loose_comments([*written.trailing, *written.after], source, ""))
 
 
 def _about(written: WrittenStruct) -> Spanned[str] | None:
@@ -426,7 +427,7 @@ def _described(text: str, span: Span) -> Spanned[str] | None:
 
 
 def _banner(lines: Sequence[Line]) -> str:
-    return "\n".join(line.text for line in lines).strip("\n")
+    return "\n".join(tidy(line.text, REMARK, COMMENT) for line in lines).strip("\n")
 
 
 def _start(span: Span) -> int:

@@ -53,7 +53,7 @@ class WrittenField:
 @dataclass(slots=True)
 class WrittenStruct:
     """A block with fields. ``banner`` has the comments before it that an empty line parts from it, ``trailing`` those
-    after its last field."""
+    after its last field, and ``after`` those after the last block of a file."""
 
     span: Span
     name: Spanned[str]
@@ -62,6 +62,7 @@ class WrittenStruct:
     banner: list[Line]
     fields: list[WrittenField] = field(default_factory=list)
     trailing: list[Line] = field(default_factory=list)
+    after: list[Line] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -81,8 +82,10 @@ class WrittenEnum:
     type: Spanned[str]
     comment: list[Line]
     banner: list[Line]
+    is_camelcase: bool
     values: list[WrittenValue] = field(default_factory=list)
     trailing: list[Line] = field(default_factory=list)
+    after: list[Line] = field(default_factory=list)
 
 
 Block = WrittenStruct | WrittenEnum
@@ -120,7 +123,7 @@ class _Parser:
                 blocks.append(block)
                 banner = []
         if blocks:
-            blocks[-1].trailing += [line for line in (*banner, *self._take_comment()) if line.text]
+            blocks[-1].after = [*banner, *self._take_comment()]
         return blocks
 
     def _block(self, line: Line, banner: list[Line]) -> Block | None:
@@ -295,7 +298,7 @@ class _Parser:
             self._unexpected(line.span(self._source, head.end()), "text after `(`", "values are lines of their own")
         comment = self._take_comment()
         self._advance()
-        found = WrittenEnum(line.span(self._source), name, type_, comment, banner)
+        found = WrittenEnum(line.span(self._source), name, type_, comment, banner, head["style"] is not None)
         while (inner := self._line) is not None and inner.kind is not LineKind.BLANK:
             if inner.kind is LineKind.COMMENT:
                 self._comment.append(inner)

@@ -1,0 +1,97 @@
+"""Definition files → the same definitions in one layout: ``kwirec fmt``.
+
+Attributes, words and comments keep their order. What has mistakes is left as it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from difflib import unified_diff
+from pathlib import Path
+
+from kwirec.diagnostics import codes
+from kwirec.diagnostics.diagnostic import Report
+from kwirec.diagnostics.reading import ARCHIVE_SUFFIXES, decode, read_sources
+from kwirec.diagnostics.source import Source
+from kwirec.files import locked, replace_files
+from kwirec.frontend import parse
+from kwirec.frontend.json_format import format_json
+from kwirec.frontend.krammar_format import format_krammar
+from kwirec.frontend.notation import Notation
+
+BUNDLES = (*ARCHIVE_SUFFIXES, ".jsonl")
+"""What holds many definitions for programs to read, and has no layout."""
+
+STANDARD_INPUT = "standard input"
+
+_LOST = (codes.TRAILING_TOKENS, codes.REPEATED_ATTRIBUTE)
+"""Warnings about text in JSON that counts for nothing, and that a layout would have no place for."""
+
+
+@dataclass(frozen=True)
+class Formatted:
+    """A file with its text before and after."""
+
+    source: Source
+    text: str
+
+    @property
+    def is_changed(self) -> bool:
+        return self.text != self.source.text
+
+    def diff(self) -> str:
+        """What changes, as a unified diff."""
+        before, after = (text.splitlines(keepends=True) for text in (self.source.text, self.text))
+        lines = unified_diff(before, after, self.source.name, self.source.name)
+        return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
+
+
+def format_paths(paths: Iterable[Path], report: Report, *, notation: Notation | None = None) -> list[Formatted]:
+    """The definition files in these files and folders, formatted; those with mistakes, which ``report`` has, are left
+    out. So are bundles and archives."""
+    sources = read_sources(paths, report)
+    return list(_formatted((one for one in sources if not _is_bundled(one)), report, notation))
+
+
+def format_bytes(data: bytes, report: Report, *, notation: Notation | None = None) -> Formatted | None:
+    """The same for the content of one file; ``None`` if it has mistakes."""
+    return next(_formatted(decode(STANDARD_INPUT, data, report), report, notation), None)
+
+
+def replace_texts(files: Sequence[Formatted]) -> None:
+    """Write the changed files. Those of a folder change together. Raises ``OSError``."""
+    folders: dict[Path, dict[str, str]] = {}
+    for one in files:
+        if one.is_changed:
+            path = Path(one.source.name).resolve()
+            folders.setdefault(path.parent, {})[path.name] = one.text
+    for folder, texts in folders.items():
+        with locked(folder):
+            replace_files(folder, texts)
+
+
+def _formatted(sources: Iterable[Source], report: Report, notation: Notation | None) -> Iterator[Formatted]:
+    for source in sources:
+        own = Report()
+        document = parse(source, own, notation=notation)
+        if own.has_errors() or (document.notation == "json" and _loses_text(own)):
+            for diagnostic in own.diagnostics:
+                report.merge(diagnostic)
+        else:
+            text = format_krammar(source) if document.notation == "krammar" else format_json(source)
+            yield Formatted(source, _with_line_ends(text, source.text))
+
+
+def _loses_text(report: Report) -> bool:
+    return any(one.code in _LOST for one in report.diagnostics)
+
+
+def _is_bundled(source: Source) -> bool:
+    return "!" in source.name or source.name.endswith(BUNDLES)
+
+
+def _with_line_ends(text: str, before: str) -> str:
+    """``text`` with the ends that lines have in ``before``: those of Windows if the first line has them."""
+    return text.replace("\n", "\r\n") if re.match(r"[^\n]*\r\n", before) else text

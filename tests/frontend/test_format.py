@@ -1,0 +1,185 @@
+"""``kwirec fmt``: a layout that says the same, comments included, and that is not changed again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+
+from kwirec.diagnostics.diagnostic import Report
+from kwirec.formatting import format_bytes, format_paths
+from kwirec.frontend.notation import Notation
+from tests.frontend.comments import commented_json, commented_krammar, read
+from tests.frontend.test_krammar import SAMPLE
+
+ROOT = Path(__file__).parents[2]
+
+
+def formatted(text: str, notation: Notation) -> str:
+    report = Report()
+    found = format_bytes(text.encode(), report, notation=notation)
+    assert report.diagnostics == []
+    assert found is not None
+    return found.text
+
+
+@given(commented_json())
+def test_formatting_json_keeps_the_tree_and_is_done_once(drawn: tuple[str, int]) -> None:
+    once = formatted(drawn[0], "json")
+    assert formatted(once, "json") == once
+    assert read("x.json", once) == read("x.json", drawn[0])
+
+
+@given(commented_krammar())
+def test_formatting_krammar_keeps_the_tree_and_is_done_once(drawn: tuple[str, int]) -> None:
+    once = formatted(drawn[0], "krammar")
+    assert formatted(once, "krammar") == once
+    assert read("x.krm", once) == read("x.krm", drawn[0])
+
+
+def test_the_union_and_the_sample_are_formatted() -> None:
+    report = Report()
+    files = format_paths([ROOT / "message_defs" / "kafka", SAMPLE], report)
+    assert report.diagnostics == []
+    assert len(files) > 300
+    assert [one.source.name for one in files if one.is_changed] == []
+
+
+JSON = """\
+//Of nobody.
+
+ { "type" :"data", "name":"Clock", //what it is
+"validVersions": "0-1", /* none */ "flexibleVersions" : "none",
+/* Version 1
+     * adds A. */
+"fields":[ { "name" : "A", "type":"int32", "versions": 1,
+  "about":   "\\u0041 field.", // of A
+  "default": 0x10 },
+  //
+  //more
+{"name":"B","type":"[]S","versions":"1+","fields":[{"name":"C","type":"int8","versions":"1+"} /*C*/
+// after C
+],"about":"x"}], "listeners" : [ "broker", // one
+ "controller"
+], "headerVersions": { "0" : "1" /* h */, "1": 2 } } // behind
+//end
+"""
+
+JSON_FORMATTED = """\
+//Of nobody.
+
+{
+  "type": "data",
+  "name": "Clock", // what it is
+  "validVersions": "0-1", /* none */
+  "flexibleVersions": "none",
+  /* Version 1
+   * adds A. */
+  "fields": [
+    { "name": "A", "type": "int32", "versions": 1, "about": "A field.", // of A
+      "default": 0x10 },
+    //
+    // more
+    { "name": "B", "type": "[]S", "versions": "1+", "fields": [
+      { "name": "C", "type": "int8", "versions": "1+" } /*C*/
+      // after C
+    ], "about": "x" }
+  ],
+  "listeners": [
+    "broker", // one
+    "controller"
+  ],
+  /* h */
+  "headerVersions": { "0": "1", "1": 2 }
+}
+// behind
+// end
+"""
+
+KRAMMAR = """\
+
+
+//Of nobody.
+
+
+//  A kind.
+//#note
+//////////
+Kind  int8  camelcase (
+    // first
+  0x1:ONE
+  //last
+)
+// The request.
+AskRequest =>  key 7,max version 3
+  //of A
+  A:  int8//v1+,tag 0
+  B:[=>]
+      // of C
+    C: string("a,  b")  //  ignorable
+  //end
+AskResponse =>
+  ThrottleMillis(2)// v1+
+
+//the end"""
+
+KRAMMAR_FORMATTED = """\
+// Of nobody.
+
+//  A kind.
+//# note
+//////////
+Kind int8 camelcase (
+  // first
+  0x1: ONE
+  // last
+)
+
+// The request.
+AskRequest => key 7, max version 3
+  // of A
+  A: int8 // v1+, tag 0
+  B: [=>]
+    // of C
+    C: string("a,  b") // ignorable
+  // end
+
+AskResponse =>
+  ThrottleMillis(2) // v1+
+
+// the end
+"""
+
+
+def test_the_layout_of_json() -> None:
+    assert formatted(JSON, "json") == JSON_FORMATTED
+    assert formatted(JSON_FORMATTED, "json") == JSON_FORMATTED
+
+
+def test_the_layout_of_krammar() -> None:
+    found = format_bytes(KRAMMAR.encode(), Report())
+    assert found is not None
+    assert found.text == KRAMMAR_FORMATTED
+    assert formatted(KRAMMAR_FORMATTED, "krammar") == KRAMMAR_FORMATTED
+
+
+def test_lines_keep_the_ends_of_windows() -> None:
+    text = JSON.replace("\n", "\r\n")
+    assert formatted(text, "json") == JSON_FORMATTED.replace("\n", "\r\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ('{ "type": "data", "name": "A", }', "K005"),
+        ('{ "type": "data", "name": "A", "validVersions": "0", "fields": [] } rest', "K006"),
+        ('{ "type": "data", "type": "data", "name": "A", "validVersions": "0", "fields": [] }', "K008"),
+        ("AskRequest => key 1, max version 0\n\tA: int8\n", "K020"),
+        ("", "K007"),
+    ],
+)
+def test_what_has_mistakes_is_not_formatted(text: str, code: str) -> None:
+    report = Report()
+    assert format_bytes(text.encode(), report) is None
+    assert code in [one.code.number for one in report.diagnostics]
