@@ -1,7 +1,7 @@
 """The peers in Python. ``python -m benchmarks.peers.worker NAME FOLDER`` answers commands, see ``benchmarks.peers``.
 
 ``NAME`` is ``kwire``, ``kwire-on-request``, ``kafka-python``, ``kio`` or ``aiokafka``. ``kwire-on-request`` reads
-views of records, and builds batches from ``Record`` objects that are there already. ``keep CASE N`` decodes N times
+lists of records, and builds batches from ``Record`` objects that are there already. ``keep CASE N`` decodes N times
 and keeps the results.
 """
 
@@ -118,15 +118,14 @@ def on_request(data: bytes) -> Ready:
     def read() -> int:
         count = 0
         for batch in module.read_batches(data):
-            for _ in batch.views():
-                count += 1
+            count += len(batch.records())
         return count
 
     def build() -> bytes:
         return b"".join(module.encode_batch(rows, base_offset=base) for base, rows in batches)
 
-    views = [view for batch in module.read_batches(data) for view in batch.views()]
-    return Ready(read, build, records_facts((view.offset, view.timestamp, view.key, view.value) for view in views))
+    found = [record for batch in module.read_batches(data) for record in batch.records()]
+    return Ready(read, build, records_facts((one.offset, one.timestamp, one.key, one.value) for one in found))
 
 
 if __name__ == "__main__":

@@ -22,7 +22,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 RUNTIME: tuple[str, ...] = (
-    *("policy", "wire", "message", "headers", "protocol", "records/loops", "records/views"),
+    *("policy", "wire", "message", "headers", "protocol", "records/loops", "records/batch"),
+    *("records/reader", "records/writing"),
     *("columns/messages", "columns/records", "columns/rows"),
 )
 """The modules of ``kwire`` that are compiled: what emitted codecs call on their fast path, the messages that are

@@ -30,7 +30,7 @@ from kwire.frames import frame
 from kwire.headers import RequestHeader
 from kwire.message import Message
 from kwire.records import Record, encode_batch
-from kwire.records.loops import varint
+from kwire.records.writing import varint
 from kwire_kafka import (
     PROTOCOL,
     AlterClientQuotasRequest,

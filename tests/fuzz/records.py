@@ -2,7 +2,7 @@
 
 - Nothing but a ``DecodeError`` is raised, and it points into its batch.
 - No byte is lost: batches, errors and a truncated last batch are the whole input.
-- The records of a batch are the same whether read at once, one by one, as views, or by the slow and careful reader.
+- The records of a batch are the same whether read at once, one by one, or by the slow and careful reader.
 - What was read can be written, and reads again as the same; written once more it is the same bytes.
 - An input takes little time and memory, however much it claims to decompress to.
 
@@ -133,8 +133,6 @@ def check_batch(batch: Batch, data: bytes) -> str:
         return "refused"
     if list(batch) != records or batch.count != len(records):
         raise Broken("records read one by one differ", data)
-    if [view.record() for view in batch.views()] != records:
-        raise Broken("views of records differ", data)
     for record in records:
         decode_control(PROTOCOL, record)
         batch.sequence(record)
@@ -149,7 +147,6 @@ def check_refused(batch: Batch, error: DecodeError, data: bytes) -> None:
         raise Broken(f"an error that points out of its batch: {error}", data)
     for read in (
         lambda: list(batch),
-        lambda: list(batch.views()),
         lambda: batch.base_offset,
         lambda: batch.count,
         batch.payload,

@@ -16,7 +16,6 @@ from kwire.records.control import ControlRecord, decode_control, encode_control
 from kwire.records.errors import ChecksumError, CorruptRecordError, RecordsError, RecordsLimitError, UnknownMagicError
 from kwire.records.loops import Record
 from kwire.records.reader import BatchReader, read_batches
-from kwire.records.views import RecordView
 
 __all__ = [
     "Batch",
@@ -25,7 +24,6 @@ __all__ = [
     "ControlRecord",
     "CorruptRecordError",
     "Record",
-    "RecordView",
     "RecordsError",
     "RecordsLimitError",
     "UnknownMagicError",

@@ -9,36 +9,42 @@ from __future__ import annotations
 import zlib
 from itertools import chain
 
+from librt.strings import read_i16_be, read_i32_be, read_i64_be
+
+from kwire import is_native
+from kwire.native import i64
 from kwire.policy import STRICT, Policy
-from kwire.records import interpreter, message_sets
+from kwire.records import interpreted, interpreter, loops, message_sets
+from kwire.records.checksums import crc32c
 from kwire.records.errors import NAMES, ChecksumError, error_in
 from kwire.records.layout import (
     APPEND_TIME,
     ATTRIBUTES,
-    BATCH_HEADER,
     CODEC_MASK,
     CONTROL,
     DELETE_HORIZON,
+    HEADER_SIZE,
     MAGIC,
-    MESSAGE_HEADER,
     OVERHEAD,
     TRANSACTIONAL,
 )
-from kwire.records.loops import HUGE, Record, read_records
-from kwire.records.views import RecordViews, view_of
+from kwire.records.loops import HUGE, MAX_OBJECTS, Record, read_record
+from kwire.wire import read_u32
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any, Literal
+    from typing import Any, Final, Literal
 
     from kwire.compression import Codec
-    from kwire.records.views import RecordView
 
     TimestampType = Literal["none", "create", "append"]
 
-CHUNK = 512
-"""How many records are decoded at a time when a batch is iterated."""
+CHUNK: Final = 512
+"""How many records are decoded at a time when a batch is iterated, interpreted."""
+
+NATIVE = is_native()
+read_records = loops.read_records if NATIVE else interpreted.read_records
 
 
 class Batch:
@@ -61,6 +67,12 @@ class Batch:
     while it exists, a ``bytearray`` cannot be resized and an ``mmap`` cannot be closed.
     """
 
+    __slots__ = (
+        *("position", "size", "magic", "last_offset", "leader_epoch", "crc", "attributes", "base_timestamp"),
+        *("max_timestamp", "producer_id", "producer_epoch", "base_sequence", "lenient"),
+        *("_view", "_at", "_source", "_verify", "_limit", "_base_offset", "_count"),
+    )
+
     position: int
     size: int
     magic: int
@@ -75,58 +87,66 @@ class Batch:
     base_sequence: int
     lenient: bool
     _view: memoryview
+    _at: int
+    _source: bytes | None
     _verify: bool
     _limit: int | None
     _base_offset: int | None
     _count: int | None
-    __slots__ = tuple(__annotations__)
 
     def __init__(
         self,
         view: memoryview,
         position: int,
         *,
+        at: int = 0,
+        source: bytes | None = None,
         verify: bool = True,
         limit: int | None = None,
         policy: Policy = STRICT,
     ) -> None:
+        """The batch at byte ``at`` of ``view``, which are the bytes of ``source``, if given."""
         self._view = view
+        self._at = at
+        self._source = source
         self._verify = verify
         self._limit = limit
         self.lenient = policy.trailing == "ignore"
         self.position = position
-        self.magic = view[MAGIC]
+        start: i64 = 0 if source is None else at
+        data = bytes(view[at : at + HEADER_SIZE]) if source is None else source
+        self.magic = data[start + MAGIC]
+        size: int = read_i32_be(data, start + 8)
+        self.size = OVERHEAD + size
+        first: int = read_i64_be(data, start)
         if self.magic == 2:
-            (
-                self._base_offset,
-                size,
-                self.leader_epoch,
-                _,
-                self.crc,
-                self.attributes,
-                last_offset_delta,
-                self.base_timestamp,
-                self.max_timestamp,
-                self.producer_id,
-                self.producer_epoch,
-                self.base_sequence,
-                self._count,
-            ) = BATCH_HEADER.unpack_from(view)
-            self.last_offset = self.base_offset + last_offset_delta
+            self._base_offset = first
+            self.leader_epoch = read_i32_be(data, start + 12)
+            self.crc = read_u32(data, start + 17)
+            self.attributes = read_i16_be(data, start + 21)
+            delta: int = read_i32_be(data, start + 23)
+            self.last_offset = first + delta
+            self.base_timestamp = read_i64_be(data, start + 27)
+            self.max_timestamp = read_i64_be(data, start + 35)
+            self.producer_id = read_i64_be(data, start + 43)
+            self.producer_epoch = read_i16_be(data, start + 51)
+            self.base_sequence = read_i32_be(data, start + 53)
+            self._count = read_i32_be(data, start + 57)
         else:
-            self.last_offset, size, self.crc, _, self.attributes = MESSAGE_HEADER.unpack_from(view)
+            self.last_offset = first
+            self.crc = read_u32(data, start + 12)
+            self.attributes = (data[start + 17] ^ 128) - 128
             self.leader_epoch = self.producer_id = self.producer_epoch = self.base_sequence = -1
-            self.base_timestamp = int.from_bytes(view[18:26], "big", signed=True) if self.magic else -1
+            self.base_timestamp = read_i64_be(data, start + 18) if self.magic else -1
             self.max_timestamp = self.base_timestamp
             compressed = self.attributes & CODEC_MASK
-            self._base_offset = None if compressed else self.last_offset
+            self._base_offset = None if compressed else first
             self._count = None if compressed else 1
-        self.size = 12 + size
 
     @property
     def data(self) -> bytes:
         """The bytes of the batch."""
-        return bytes(self._view)
+        return bytes(self._part(0))
 
     @property
     def base_offset(self) -> int:
@@ -183,54 +203,44 @@ class Batch:
     def verify(self) -> None:
         """Raise :class:`ChecksumError` unless the checksum is correct. ``read_batches`` does this by default."""
         if self.magic == 2:
-            from crc32c import crc32c
-
-            start, actual = 17, crc32c(self._view[ATTRIBUTES:])
+            start, actual = 17, crc32c(self._part(ATTRIBUTES))
         else:
-            start, actual = OVERHEAD, zlib.crc32(self._view[MAGIC:])
+            start, actual = OVERHEAD, zlib.crc32(self._part(MAGIC))
         if actual != self.crc:
             reason = f"the stored checksum is {self.crc:08x}, the computed one {actual:08x}"
             raise error_in(self, start, "crc", reason, ChecksumError)
 
     def __iter__(self) -> Iterator[Record]:
         """The records one by one, up to the first invalid one, which raises."""
+        if NATIVE and self.magic == 2:
+            return RecordIterator(self)
         return chain.from_iterable(self._chunks())
-
-    def views(self) -> Iterator[RecordView]:
-        """The same records as views, which copy a key, a value and headers only when these are asked for: faster
-        where few of them are."""
-        if self.magic < 2:
-            return map(view_of, self)
-        data = self.payload()
-
-        def slowly(number: int, pos: int) -> tuple[Record, int]:
-            (record,), end = interpreter.read_records(self, data, pos, number, 1)
-            return record, end
-
-        def finish(pos: int) -> None:
-            if pos != len(data) or self.count < 0:
-                interpreter.refuse_rest(self, data, pos)
-
-        append_time = self.max_timestamp if self.attributes & APPEND_TIME else None
-        bases = (self.base_offset, self.base_timestamp) if self._has_small_bases() else None
-        return RecordViews(data, self.count, bases, append_time, slowly, finish)
 
     def _chunks(self) -> Iterator[list[Record]]:
         if self.magic < 2:
             yield message_sets.read(self, self._verify)[0]
             return
-        data, done, pos = self.payload(), 0, 0
-        while self.count - done > CHUNK:
-            records, pos = self._read(data, pos, done, CHUNK)
-            done += CHUNK
-            yield records
-        yield self._read_rest(data, pos, done)
+        data, pos, end = self._place()
+        for done in range(0, self.count, CHUNK):
+            wanted = min(CHUNK, self.count - done)
+            read = self._read_fast(data, pos, end, wanted)
+            if read is not None:
+                records, pos = read
+                yield self._stamped(records)
+                continue
+            for number in range(done, done + wanted):
+                records, pos = interpreter.read_records(self, data, pos, number, 1)
+                yield self._stamped(records)
+        if pos != end or self.count < 0:
+            interpreter.refuse_rest(self, data, pos)
 
     def records(self) -> list[Record]:
         """All records; one invalid record raises, as do more than fit into memory: :class:`RecordsLimitError`."""
         if self.magic < 2:
             return message_sets.read(self, self._verify)[0]
-        return self._read_rest(self.payload(), 0, 0)
+        if self.magic < 2:
+            return message_sets.read(self, self._verify)[0]
+        return self._stamped(self.stored_records())
 
     def payload(self) -> bytes:
         """The decompressed bytes of the records; for magic 0 and 1 the decompressed value of the message."""
@@ -238,10 +248,8 @@ class Batch:
             return message_sets.payload(self)
         if self.lenient and not self.count:
             return b""  # Kafka ignores records that the header does not count.
-        stored = self._view[BATCH_HEADER.size :]
-        return (
-            self.decompressed(stored, BATCH_HEADER.size) if self.attributes & CODEC_MASK and stored else bytes(stored)
-        )
+        stored = self._part(HEADER_SIZE)
+        return self.decompressed(stored, HEADER_SIZE) if self.attributes & CODEC_MASK and stored else bytes(stored)
 
     def decompressed(self, stored: bytes | memoryview, start: int) -> bytes:
         """``stored`` decompressed, which starts at byte ``start`` of the batch."""
@@ -271,30 +279,48 @@ class Batch:
         """The records with the timestamps stored in them, even if the broker's append time overrides these."""
         if self.magic < 2:
             return message_sets.read(self, self._verify, stored=True)[0]
-        return self._read_rest(self.payload(), 0, 0, stored=True)
-
-    def _read_rest(self, data: bytes, pos: int, done: int, *, stored: bool = False) -> list[Record]:
-        """All records after the first ``done`` ones. They must extend to the end of the payload."""
-        records, pos = self._read(data, pos, done, max(0, self.count - done), stored=stored)
-        if pos != len(data) or self.count < 0:
-            interpreter.refuse_rest(self, data, pos)
+        data, start, end = self._place()
+        read = self._read_fast(data, start, end, max(0, self.count))
+        if read is None:
+            data, start, end = data[start:end], 0, end - start
+            read = interpreter.read_records(self, data, 0, 0, max(0, self.count))
+        records, pos = read
+        if pos != end or self.count < 0:
+            interpreter.refuse_rest(self, data[start:end], pos - start)
         return records
 
-    def _read(
-        self, data: bytes, pos: int, done: int, wanted: int, *, stored: bool = False
-    ) -> tuple[list[Record], int]:
-        records: list[Record] | None = None
+    def _place(self) -> tuple[bytes, int, int]:
+        """The decompressed records: bytes, and where in these they start and end.
+
+        Interpreted, they are all of the bytes, because its loop copies keys and values before it knows their record
+        to end in time.
+        """
+        source = self._source
+        in_place = NATIVE and not self.attributes & CODEC_MASK and not (self.lenient and not self.count)
+        if in_place and source is not None:
+            return source, self._at + HEADER_SIZE, self._at + self.size
+        data = self.payload()
+        return data, 0, len(data)
+
+    def _part(self, start: int) -> memoryview:
+        """The bytes of the batch from byte ``start``."""
+        return self._view[self._at + start : self._at + self.size]
+
+    def _read_fast(self, data: bytes, pos: int, end: int, count: int) -> tuple[list[Record], int] | None:
+        """``count`` records from ``pos``, and where they end; nothing if any is unusual."""
         if self._has_small_bases():
             try:
-                records, pos = read_records(data, pos, wanted, self.base_offset, self.base_timestamp)
+                return read_records(data, pos, end, count, self.base_offset, self.base_timestamp)
             except (IndexError, ValueError):
-                records = None  # the failed loop holds records until the end of this block
-        if records is None:
-            records, pos = interpreter.read_records(self, data, pos, done, wanted)
-        if self.attributes & APPEND_TIME and not stored:
+                pass  # the slow path starts when the records of this one are gone
+        return None
+
+    def _stamped(self, records: list[Record]) -> list[Record]:
+        """The records with the broker's time, if it replaces theirs."""
+        if self.attributes & APPEND_TIME:
             for record in records:
                 record.timestamp = self.max_timestamp
-        return records, pos
+        return records
 
     def _has_small_bases(self) -> bool:
         """Whether offsets and timestamps cannot overflow."""
@@ -304,3 +330,67 @@ class Batch:
         names = ("position", "size", "magic", "last_offset", "timestamp_type", "transactional", "control")
         values = ", ".join(f"{name}={getattr(self, name)!r}" for name in names)
         return f"Batch({values}, codec={self.codec.label!r})"
+
+
+class RecordIterator:
+    """The records of a batch of magic 2 one by one, for compiled runs: a record that is not kept gives its memory to
+    the next one."""
+
+    __slots__ = (
+        *("_append_time", "_base_offset", "_base_timestamp", "_batch", "_count", "_data", "_done", "_end", "_pos"),
+        *("_small", "_start"),
+    )
+
+    def __init__(self, batch: Batch) -> None:
+        data, start, end = batch._place()
+        self._batch = batch
+        self._data = data
+        self._start: i64 = start
+        self._pos: i64 = start
+        self._end: i64 = end
+        self._done: i64 = 0
+        self._count: i64 = batch.count
+        self._small = batch._has_small_bases()
+        self._append_time = batch.attributes & APPEND_TIME != 0
+        self._base_offset: i64 = batch.base_offset
+        self._base_timestamp: i64 = batch.base_timestamp
+
+    def __iter__(self) -> RecordIterator:
+        return self
+
+    def __next__(self) -> Record:
+        if self._done >= self._count:
+            if self._pos != self._end or self._count < 0:
+                self._own()
+                interpreter.refuse_rest(self._batch, self._data, self._pos)
+            raise StopIteration
+        record = self._fast() if self._small else self._slow()
+        self._done += 1
+        if self._append_time:
+            record.timestamp = self._batch.max_timestamp
+        return record
+
+    def _fast(self) -> Record:
+        try:
+            record, pos, _ = read_record(
+                self._data, self._pos, self._end, MAX_OBJECTS - 1, self._base_offset, self._base_timestamp
+            )
+        except (IndexError, ValueError):
+            return self._slow()
+        self._pos = pos
+        return record
+
+    def _slow(self) -> Record:
+        self._own()
+        records, pos = interpreter.read_records(self._batch, self._data, self._pos, self._done, 1)
+        self._pos = pos
+        return records[0]
+
+    def _own(self) -> None:
+        """Copy the records of the batch, for which the slow path asks."""
+        start = self._start
+        if start > 0:
+            self._data = self._data[start : self._end]
+            self._pos -= start
+            self._end -= start
+            self._start = 0

@@ -7,8 +7,9 @@ from struct import Struct, error
 
 from kwire import is_native
 from kwire.errors import EncodeError
-from kwire.records import joined, loops, message_sets
+from kwire.records import interpreted, message_sets, writing
 from kwire.records.batch import Batch
+from kwire.records.checksums import crc32c
 from kwire.records.interpreter import int64
 from kwire.records.layout import (
     APPEND_TIME,
@@ -20,7 +21,8 @@ from kwire.records.layout import (
     TRANSACTIONAL,
     ZSTD,
 )
-from kwire.records.loops import HUGE, Record, varint, write_headers
+from kwire.records.loops import HUGE, Record
+from kwire.records.writing import varint, write_headers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,7 +43,7 @@ KEPT = (
 )
 """The settings of magic 2 that a batch has as attributes, and keeps when it is encoded again."""
 
-write_records = loops.write_records if is_native() else joined.write_records
+write_records = writing.write_records if is_native() else interpreted.write_records
 
 
 def encode_batch(
@@ -114,8 +116,6 @@ def encode_batch(
         )
     except (error, TypeError) as problem:
         raise _invalid(_out_of_range(problem)) from problem
-    from crc32c import crc32c
-
     header[17:21] = CRC.pack(crc32c(payload, crc32c(header[21:])))
     return bytes(header) + payload
 

@@ -1,21 +1,20 @@
-"""A record, and the loops that read and write the records of a batch of magic 2.
+"""A record, and the loops that read the records of a batch of magic 2 in compiled runs.
 
-This is the hot path: varints of one to three bytes are read in place, and nothing is tracked for the sake of errors.
+This is the hot path: varints of one or two bytes are read in place, and nothing is tracked for the sake of errors.
 Anything unusual raises (``IndexError``, ``ValueError``, ``TypeError``), and the caller starts again in
-``kwire.records.interpreter``, which returns the records or raises the reason. Runs interpreted or compiled by mypyc.
+``kwire.records.interpreter``, which returns the records or raises the reason. Interpreted,
+``kwire.records.interpreted`` reads all of a record at once instead.
 """
 
 from __future__ import annotations
 
-from librt.strings import BytesWriter
-
-from kwire.native import i64, install_constructors, mypyc_attr, u8
+from kwire.native import i64, mypyc_attr
 from kwire.secrets import concealed, is_secret_record
 from kwire.wire import give_up
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import ClassVar, Final
+    from typing import Final
 
 Headers = tuple[tuple[str, bytes | None], ...]
 """Pairs of key and value. A key that is not UTF-8 keeps its bytes as surrogate escapes and is written unchanged."""
@@ -31,22 +30,26 @@ MAX_OBJECTS: Final = 500_000
 batch of a broker's default size, a mebibyte, has room for 150,000 records."""
 
 
-@mypyc_attr(acyclic=True)
+@mypyc_attr(acyclic=True, free_list_len=1)
 class Record:
     """One record, which applications call a message.
 
     ``timestamp`` is in milliseconds since 1970 UTC, -1 if unset; ``Batch.timestamp_type`` says whether it is the
     producer's or the broker's. A record with offset -1 gets the offset after the record before it when it is encoded.
+
+    Natively, ``key``, ``value`` and ``headers`` of a record that was read are copied when one of them is first asked
+    for. Until then the record keeps the bytes that it was read from.
     """
 
-    SLOTS: ClassVar[tuple[str, ...]] = ("offset", "timestamp", "key", "value", "headers")
-    __slots__ = SLOTS
+    __slots__ = ("_data", "_fields", "_headers", "_key", "_value", "offset", "timestamp")
 
     offset: int
     timestamp: int
-    key: bytes | None
-    value: bytes | None
-    headers: Headers
+    _key: bytes | None
+    _value: bytes | None
+    _headers: Headers
+    _data: bytes
+    _fields: i64
 
     def __init__(
         self,
@@ -58,9 +61,66 @@ class Record:
     ) -> None:
         self.offset = offset
         self.timestamp = timestamp
-        self.key = key
-        self.value = value
-        self.headers = headers
+        self._key = key
+        self._value = value
+        self._headers = headers
+        self._data = b""
+        self._fields = -1  # where in the data the key starts, if the fields have not been read
+
+    @property
+    def key(self) -> bytes | None:
+        """The key."""
+        if self._fields >= 0:
+            self._read()
+        return self._key
+
+    @key.setter
+    def key(self, key: bytes | None) -> None:
+        if self._fields >= 0:
+            self._read()
+        self._key = key
+
+    @property
+    def value(self) -> bytes | None:
+        """The value; ``None`` is a tombstone where the log is compacted."""
+        if self._fields >= 0:
+            self._read()
+        return self._value
+
+    @value.setter
+    def value(self, value: bytes | None) -> None:
+        if self._fields >= 0:
+            self._read()
+        self._value = value
+
+    @property
+    def headers(self) -> Headers:
+        """The headers: pairs of key and value."""
+        if self._fields >= 0:
+            self._read()
+        return self._headers
+
+    @headers.setter
+    def headers(self, headers: Headers) -> None:
+        if self._fields >= 0:
+            self._read()
+        self._headers = headers
+
+    def _read(self) -> None:
+        """Copy the fields, whose lengths ``read_record`` has checked, and let go of the batch."""
+        data = self._data
+        size, pos = read_length(data, self._fields)
+        if size >= 0:
+            self._key = data[pos : pos + size]
+            pos += size
+        size, pos = read_length(data, pos)
+        if size >= 0:
+            self._value = data[pos : pos + size]
+            pos += size
+        if data[pos]:
+            self._headers = read_headers(data, pos, MAX_OBJECTS)[0]
+        self._data = b""
+        self._fields = -1
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Record):
@@ -87,120 +147,144 @@ class Record:
         return Record, (self.key, self.value, self.headers, self.timestamp, self.offset)
 
 
-def new_Record(offset: int, timestamp: int, key: bytes | None, value: bytes | None, headers: Headers) -> Record:
-    return Record(key, value, headers, timestamp, offset)
+if __file__.endswith(".py"):  # interpreted, all fields are read at once, and plain slots are faster than properties
+    for field in ("key", "value", "headers"):
+        setattr(Record, field, vars(Record)[f"_{field}"])
 
 
 def read_records(
-    data: bytes, pos: i64, count: i64, base_offset: i64, base_timestamp: i64
+    data: bytes, pos: i64, end: i64, count: i64, base_offset: i64, base_timestamp: i64
 ) -> tuple[list[Record], i64]:
-    """``count`` records from ``pos`` of ``data``, and the position where they end, which is within ``data``.
+    """``count`` records from ``pos`` of ``data``, and the position after them, which is ``end`` at most.
 
-    The bases are below :data:`HUGE`. All varints are zigzag coded: odd numbers are negative, 1 is -1. More than
-    :data:`MAX_OBJECTS` records and headers are unusual, too.
+    The bases are below :data:`HUGE`. More than :data:`MAX_OBJECTS` records and headers are unusual, too.
     """
     records: list[Record] = []
-    none: Headers = ()
     room: i64 = MAX_OBJECTS - count
     if room < 0:
         give_up()
     for _ in range(count):
-        size: i64 = data[pos]
-        pos += 1
-        if size > 127:
-            byte: i64 = data[pos]
-            pos += 1
-            if byte < 128:
-                size = size & 127 | byte << 7
-            else:
-                size, pos = read_long_varint(data, pos - 2, 28)
-        start: i64 = pos
-
-        # One byte of attributes, all unused.
-        time: i64 = data[pos + 1]
-        pos += 2
-        if time > 127:
-            byte = data[pos]
-            pos += 1
-            if byte < 128:
-                time = time & 127 | byte << 7
-            else:
-                third: i64 = data[pos]
-                pos += 1
-                if third < 128:
-                    time = time & 127 | (byte & 127) << 7 | third << 14
-                else:
-                    time, pos = read_long_varint(data, pos - 3, 49)
-
-        offset: i64 = data[pos]
-        pos += 1
-        if offset > 127:
-            byte = data[pos]
-            pos += 1
-            if byte < 128:
-                offset = offset & 127 | byte << 7
-            else:
-                third = data[pos]
-                pos += 1
-                if third < 128:
-                    offset = offset & 127 | (byte & 127) << 7 | third << 14
-                else:
-                    offset, pos = read_long_varint(data, pos - 3, 28)
-                    if offset > 0xFFFFFFFF:
-                        give_up()
-        if offset & 1:
-            give_up()
-
-        key: bytes | None = None
-        length: i64 = data[pos]
-        pos += 1
-        if length != 1:
-            if length > 127:
-                byte = data[pos]
-                pos += 1
-                if byte < 128:
-                    length = length & 127 | byte << 7
-                else:
-                    length, pos = read_long_varint(data, pos - 2, 28)
-            if length & 1:
-                give_up()
-            end: i64 = pos + (length >> 1)
-            key = data[pos:end]
-            pos = end
-
-        value: bytes | None = None
-        length = data[pos]
-        pos += 1
-        if length != 1:
-            if length > 127:
-                byte = data[pos]
-                pos += 1
-                if byte < 128:
-                    length = length & 127 | byte << 7
-                else:
-                    length, pos = read_long_varint(data, pos - 2, 28)
-            if length & 1:
-                give_up()
-            end = pos + (length >> 1)
-            value = data[pos:end]
-            pos = end
-
-        headers = none
-        length = data[pos]
-        pos += 1
-        if length:
-            headers, pos = read_headers(data, pos - 1, room)
-            room -= len(headers)
-        if pos - start << 1 != size:
-            give_up()
-        if time & 1:
-            time = base_timestamp - (time + 1 >> 1)
-        else:
-            time = base_timestamp + (time >> 1)
-        records.append(new_Record(base_offset + (offset >> 1), time, key, value, headers))
-    if pos > len(data):
-        give_up()
+        record, pos, headers = read_record(data, pos, end, room, base_offset, base_timestamp)
+        room -= headers
+        records.append(record)
     return records, pos
+
+
+def read_record(
+    data: bytes, pos: i64, end: i64, room: i64, base_offset: i64, base_timestamp: i64
+) -> tuple[Record, i64, i64]:
+    """The record at ``pos``, where it ends and how many headers it has, which is ``room`` at most.
+
+    All lengths are checked; key, value and headers are copied by the record later. All varints are zigzag coded: odd
+    numbers are negative.
+    """
+    size: i64 = data[pos]
+    pos += 1
+    if size > 127:
+        byte: i64 = data[pos]
+        pos += 1
+        if byte < 128:
+            size = size & 127 | byte << 7
+        else:
+            size, pos = read_long_varint(data, pos - 2, 28)
+    start: i64 = pos
+
+    # One byte of attributes, all unused.
+    time: i64 = data[pos + 1]
+    pos += 2
+    if time > 127:
+        byte = data[pos]
+        pos += 1
+        if byte < 128:
+            time = time & 127 | byte << 7
+        else:
+            time, pos = read_long_varint(data, pos - 2, 49)
+    offset: i64 = data[pos]
+    pos += 1
+    if offset > 127:
+        byte = data[pos]
+        pos += 1
+        if byte < 128:
+            offset = offset & 127 | byte << 7
+        else:
+            offset, pos = read_long_varint(data, pos - 2, 28)
+            if offset > 0xFFFFFFFF:
+                give_up()
+    if offset & 1:
+        give_up()
+
+    fields: i64 = pos
+    length: i64 = data[pos]
+    pos += 1
+    if length & 129:
+        pos = after(data, pos - 1)
+    else:
+        pos += length >> 1
+    length = data[pos]
+    pos += 1
+    if length > 127:
+        byte = data[pos]
+        pos += 1
+        if byte < 128 and not length & 1:
+            pos += (length & 127 | byte << 7) >> 1
+        else:
+            pos = after(data, pos - 2)
+    elif length & 1:
+        pos = after(data, pos - 1)
+    else:
+        pos += length >> 1
+    count: i64 = data[pos]
+    pos += 1
+    if count > 0:
+        count, pos = after_headers(data, pos - 1, end, room)
+    if pos - start << 1 != size or pos > end:
+        give_up()
+    if time & 1:
+        time = base_timestamp - (time + 1 >> 1)
+    else:
+        time = base_timestamp + (time >> 1)
+    record = Record(None, None, (), time, base_offset + (offset >> 1))
+    record._data = data
+    record._fields = fields
+    return record, pos, count
+
+
+def read_length(data: bytes, pos: i64) -> tuple[i64, i64]:
+    """The length of a key or value, and where its bytes start; null is -1, which is coded as 1."""
+    coded: i64 = data[pos]
+    pos += 1
+    if coded > 127:
+        byte: i64 = data[pos]
+        pos += 1
+        if byte < 128:
+            coded = coded & 127 | byte << 7
+        else:
+            coded, pos = read_long_varint(data, pos - 2, 28)
+    if coded & 1:
+        if coded != 1:
+            give_up()
+        return -1, pos
+    return coded >> 1, pos
+
+
+def after(data: bytes, pos: i64) -> i64:
+    """Where the key or value at ``pos`` ends."""
+    size, pos = read_length(data, pos)
+    return pos if size < 0 else pos + size
+
+
+def after_headers(data: bytes, pos: i64, end: i64, room: i64) -> tuple[i64, i64]:
+    """How many headers a record has, and where they end. Gives up if there are more than ``room``, or more than there
+    are bytes before ``end``."""
+    coded, pos = read_long_varint(data, pos, 28)
+    if coded & 1 or coded >> 1 > room or coded >> 1 > end - pos:
+        give_up()
+    for _ in range(coded >> 1):
+        size, pos = read_length(data, pos)
+        if size < 0:  # keys are never null
+            give_up()
+        pos = after(data, pos + size)
+    return coded >> 1, pos
 
 
 def read_long_varint(data: bytes, pos: i64, last: i64) -> tuple[i64, i64]:
@@ -247,131 +331,3 @@ def read_headers(data: bytes, pos: i64, room: i64) -> tuple[Headers, i64]:
             pos = end
         headers.append((key, value))
     return tuple(headers), pos
-
-
-def varint(value: i64) -> bytes:
-    """The bytes of a number of up to 62 bits, zigzag coded."""
-    if value < -HUGE or value > HUGE:
-        give_up()
-    coded: i64 = value << 1 if value >= 0 else (-value << 1) - 1
-    if coded < 1 << 14:
-        return bytes((coded,)) if coded < 128 else bytes((coded & 127 | 128, coded >> 7))
-    if coded < 1 << 21:
-        return bytes((coded & 127 | 128, coded >> 7 & 127 | 128, coded >> 14))
-    out = bytearray()
-    while coded > 127:
-        out.append(coded & 127 | 128)
-        coded >>= 7
-    out.append(coded)
-    return bytes(out)
-
-
-def write_records(records: list[Record], base_offset: i64, base_timestamp: i64) -> tuple[bytes, i64, i64]:
-    """The encoded records, the offset of the last one and the largest timestamp.
-
-    Without records the latter are ``base_offset`` - 1 and -1. Interpreted, ``kwire.records.joined`` is faster.
-    """
-    out = BytesWriter()
-    offset: i64 = base_offset - 1
-    newest: i64 = -1
-    for record in records:
-        timestamp: i64 = record.timestamp
-        if timestamp > newest:
-            newest = timestamp
-        given: i64 = record.offset
-        if given == -1:
-            offset += 1
-        elif given > offset:
-            offset = given
-        else:
-            give_up()
-        write_record(out, timestamp - base_timestamp, offset - base_offset, record.key, record.value, record.headers)
-    return out.getvalue(), offset, newest
-
-
-def write_record(
-    out: BytesWriter, time: i64, place: i64, key: bytes | None, value: bytes | None, headers: Headers
-) -> None:
-    """One record. ``time`` and ``place`` are how far its timestamp and its offset are from those of the batch."""
-    if time < -HUGE or time > HUGE or place > 0x7FFFFFFF:
-        give_up()
-    time = time << 1 if time >= 0 else (-time << 1) - 1
-    place <<= 1
-    size: i64 = 6
-    key_size: i64 = 1
-    if key is not None:
-        key_size = len(key)
-        size += key_size
-        key_size <<= 1
-    value_size: i64 = 1
-    if value is not None:
-        value_size = len(value)
-        size += value_size
-        value_size <<= 1
-    if time > 127:
-        size += longer(time)
-    if place > 127:
-        size += longer(place)
-    if key_size > 127:
-        size += longer(key_size)
-    if value_size > 127:
-        size += longer(value_size)
-    tail: bytes | None = None
-    if len(headers) > 0:
-        tail = write_headers(headers)
-        size += len(tail) - 1
-
-    write_coded(out, size << 1)
-    out.append(0)
-    write_coded(out, time)
-    write_coded(out, place)
-    if key is None:
-        out.append(1)
-    else:
-        write_coded(out, key_size)
-        out.write(key)
-    if value is None:
-        out.append(1)
-    else:
-        write_coded(out, value_size)
-        out.write(value)
-    if tail is None:
-        out.append(0)
-    else:
-        out.write(tail)
-
-
-def longer(coded: i64) -> i64:
-    """How many bytes more than one a number takes that is zigzag coded already."""
-    size: i64 = 0
-    while coded > 127:
-        coded >>= 7
-        size += 1
-    return size
-
-
-def write_coded(out: BytesWriter, coded: i64) -> None:
-    """A number that is zigzag coded already."""
-    while coded > 127:
-        out.append(u8(coded & 127 | 128))
-        coded >>= 7
-    out.append(u8(coded))
-
-
-def write_headers(headers: Headers) -> bytes:
-    """The encoded headers of a record, including their number."""
-    out = BytesWriter()
-    write_coded(out, len(headers) << 1)
-    for name, value in headers:
-        key = name.encode("utf-8", "surrogateescape")
-        write_coded(out, len(key) << 1)
-        out.write(key)
-        if value is None:
-            out.append(1)
-        else:
-            write_coded(out, len(value) << 1)
-            out.write(value)
-    return out.getvalue()
-
-
-install_constructors(globals())

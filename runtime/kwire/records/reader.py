@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from librt.strings import read_i32_be
+
 from kwire.errors import DecodeError
 from kwire.policy import STRICT, Policy
 from kwire.records.batch import Batch
 from kwire.records.errors import MAX_KEPT, NAMES, CorruptRecordError, RecordsError, UnknownMagicError
-from kwire.records.layout import MIN_SIZE, OVERHEAD
+from kwire.records.layout import MAGIC, MIN_SIZE, OVERHEAD
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+    from typing import NoReturn
 
     from kwire.records.loops import Record
 
@@ -25,9 +28,11 @@ class BatchReader:
     """
 
     __slots__ = (
+        "_length",
         "_limit",
         "_policy",
         "_skip",
+        "_source",
         "_start",
         "_stopped",
         "_verify",
@@ -38,9 +43,19 @@ class BatchReader:
     )
 
     def __init__(
-        self, view: memoryview, *, position: int, verify: bool, skip: bool, limit: int | None, policy: Policy
+        self,
+        view: memoryview,
+        source: bytes | None,
+        *,
+        position: int,
+        verify: bool,
+        skip: bool,
+        limit: int | None,
+        policy: Policy,
     ) -> None:
         self._view = view
+        self._source = source
+        self._length = len(view)
         self._start = position
         self._verify = verify
         self._skip = skip
@@ -75,40 +90,62 @@ class BatchReader:
     def _next(self) -> Batch | None:
         """The batch at the current position; ``None`` at the end."""
         at = self.position - self._start
-        left = len(self._view) - at
+        left = self._length - at
         if left < OVERHEAD:
             self._end(left)
             return None
-        size = int.from_bytes(self._view[at + 8 : at + OVERHEAD], "big", signed=True)
-        if size < MIN_SIZE[0]:
+        size = OVERHEAD + self._size(at)
+        if size < OVERHEAD + MIN_SIZE[0]:
             self._stopped = True
-            raise self._bad(CorruptRecordError, 8, f"a batch of size {size}: the minimum is {MIN_SIZE[0]}", MAX_KEPT)
-        if left <= OVERHEAD + 4:
+            reason = f"a batch of size {size - OVERHEAD}: the minimum is {MIN_SIZE[0]}"
+            raise self._bad(CorruptRecordError, 8, reason, MAX_KEPT)
+        if left <= MAGIC:
             self._end(left)
             return None
-        magic = self._view[at + 16]
-        whole = OVERHEAD + size
-        error = None
-        if magic > 2:
-            error = self._bad(UnknownMagicError, 16, f"unknown magic {magic}", whole if whole <= left else MAX_KEPT)
-        elif size < MIN_SIZE[magic]:
-            reason = f"a batch of size {size}: the minimum is {MIN_SIZE[magic]}"
-            error = self._bad(CorruptRecordError, 8, reason, whole, magic)
-        if error:
-            if whole > left:
-                self._stopped = True
-            else:
-                self.position += whole
-            raise error
-        if whole > left:
+        magic = self._byte(at + MAGIC)
+        if magic > 2 or size < OVERHEAD + MIN_SIZE[magic]:
+            self._refuse(magic, size, left)
+        if size > left:
             self._end(left)
             return None
-        view = self._view[at : at + whole]
-        batch = Batch(view, self.position, verify=self._verify, limit=self._limit, policy=self._policy)
-        self.position += whole
+        batch = Batch(
+            self._view,
+            self.position,
+            at=at,
+            source=self._source,
+            verify=self._verify,
+            limit=self._limit,
+            policy=self._policy,
+        )
+        self.position += size
         if self._verify:
             batch.verify()
         return batch
+
+    def _size(self, at: int) -> int:
+        """What the size field of the batch at ``at`` holds."""
+        source = self._source
+        if source is not None:
+            return read_i32_be(source, at + 8)
+        return int.from_bytes(self._view[at + 8 : at + OVERHEAD], "big", signed=True)
+
+    def _byte(self, at: int) -> int:
+        source = self._source
+        return self._view[at] if source is None else source[at]
+
+    def _refuse(self, magic: int, size: int, left: int) -> NoReturn:
+        """Raise the error for an unknown magic or a size too small for it, and go on after the batch."""
+        if magic > 2:
+            kept = size if size <= left else MAX_KEPT
+            error = self._bad(UnknownMagicError, 16, f"unknown magic {magic}", kept)
+        else:
+            reason = f"a batch of size {size - OVERHEAD}: the minimum is {MIN_SIZE[magic]}"
+            error = self._bad(CorruptRecordError, 8, reason, size, magic)
+        if size > left:
+            self._stopped = True
+        else:
+            self.position += size
+        raise error
 
     def _end(self, left: int) -> None:
         self.truncated = left
@@ -157,7 +194,8 @@ def read_batches(
     view = memoryview(b"" if data is None else data)
     if view.format != "B" or view.ndim != 1:
         view = view.cast("B")
-    return BatchReader(view, position=position, verify=verify, skip=skip, limit=limit, policy=policy)
+    source = data if type(data) is bytes else None
+    return BatchReader(view, source, position=position, verify=verify, skip=skip, limit=limit, policy=policy)
 
 
 def with_records(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
+from copy import copy
 from struct import pack
 from typing import Any
 
@@ -76,27 +77,45 @@ def test_records_and_header_of_a_batch() -> None:
     assert batch.encode() == data
 
 
-def test_views_copy_what_is_asked_for() -> None:
+def test_records_keep_their_fields_without_the_input() -> None:
+    """Natively, fields are copied when they are first asked for, or set: of which one does not matter."""
     rows = [
         Record(b"k" * 200, None, (("h", None), ("i", b"x" * 90)), 5, 7),
         Record(None, b"", (), 4, 9),
         Record(None),
+        Record(b"k", b"v", (), 6),
     ]
-    batch = only(encode_batch(rows, codec=1))
-    views = list(batch.views())
-    assert [view.offset for view in views] == [7, 9, 10]
-    assert [view.timestamp for view in views] == [5, 4, -1]
-    assert [(view.key, view.value) for view in views] == [(b"k" * 200, None), (None, b""), (None, None)]
-    assert [view.headers for view in views] == [row.headers for row in rows]
-    assert repr(views[1]) == "<view of Record(key=None, value=b'', timestamp=4, offset=9)>"
+    data = encode_batch(rows)
+    first, second, third, fourth = next(read_batches(data))
+    del data
+    assert (first.headers, first.key, first.value) == (rows[0].headers, b"k" * 200, None)
+    assert repr(second) == "Record(key=None, value=b'', timestamp=4, offset=9)"
+    third.value = b"new"
+    assert (third.key, third.value, third.headers, third.offset) == (None, b"new", (), 10)
+    assert copy(fourth) == pickle.loads(pickle.dumps(fourth)) == Record(b"k", b"v", (), 6, 11)
+    fourth.key = None
+    fourth.headers = (("h", b""),)
+    assert fourth == Record(None, b"v", (("h", b""),), 6, 11)
 
 
-def test_views_of_unusual_records() -> None:
-    """A null of length -2, and the broker's time for all: read like records."""
+def test_unusual_records_one_by_one() -> None:
+    """A null of length -2, and the broker's time for all."""
     payload = PLAIN + raw("0c | 00 | 09 | 04 | 03 | 00 | 00")
     batch = only(by_hand(payload, 3, attributes=8, max_timestamp=77))
-    assert [view.record() for view in batch.views()] == batch.records()
-    assert [view.timestamp for view in batch.views()] == [77, 77, 77]
+    assert list(batch) == batch.records()
+    assert [record.timestamp for record in batch] == [77, 77, 77]
+
+
+def test_records_before_an_invalid_one_are_read() -> None:
+    payload = PLAIN + raw("0c | 00 | 09 | 04 | 03 | 00 | 00") * 600
+    iterator = iter(only(by_hand(payload, 3)))
+    assert [next(iterator).offset for _ in range(3)] == [0, 1, 2]
+    with pytest.raises(CorruptRecordError, match="trailing bytes after the 3 records"):
+        next(iterator)
+    iterator = iter(only(by_hand(PLAIN + raw("0c | 00 | 09"), 3)))
+    assert [next(iterator).offset for _ in range(2)] == [0, 1]
+    with pytest.raises(CorruptRecordError, match=r"records\[2\]"):
+        next(iterator)
 
 
 def test_what_is_not_given_comes_from_the_records() -> None:

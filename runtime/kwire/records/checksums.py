@@ -1,0 +1,22 @@
+"""CRC-32C, the checksum of batches of magic 2."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_found: Callable[[bytes | bytearray | memoryview, int], int] | None = None
+
+
+def crc32c(data: bytes | bytearray | memoryview, value: int = 0) -> int:
+    """The checksum of ``data``, after bytes with the checksum ``value``.
+
+    The library is imported on the first call: it takes longer to import than all of ``kwire.records``.
+    """
+    global _found
+    if _found is None:
+        from crc32c import crc32c as found
+
+        _found = found
+    return _found(data, value)

@@ -1,0 +1,202 @@
+"""The loops over the records of a batch of magic 2 for interpreted runs. Never compiled.
+
+They replace those of ``kwire.records.loops``: here a call costs as much as reading a field. Reading has one function
+for all, which copies keys and values at once; writing takes numbers from a table and joins parts.
+"""
+
+from __future__ import annotations
+
+from kwire.records.loops import MAX_OBJECTS, Headers, Record, read_headers, read_long_varint
+from kwire.records.writing import varint, write_headers
+from kwire.wire import give_up
+
+SHORT = 1 << 13
+"""Numbers below this take up to two bytes, and those below ``LONG`` three."""
+LONG = 1 << 20
+
+VARINTS: list[bytes] = []
+"""The numbers below ``SHORT``, encoded: common lengths and deltas. Filled by the first batch, like the next two."""
+STARTS: list[bytes] = []
+"""The first two bytes of a number of three, by its lower 13 bits."""
+ENDS: list[bytes] = []
+"""The third byte, by the rest."""
+
+
+def fill_tables() -> None:
+    VARINTS.extend(bytes((number << 1,)) for number in range(64))
+    VARINTS.extend(bytes((number << 1 & 127 | 128, number >> 6)) for number in range(64, SHORT))
+    STARTS.extend(bytes((number << 1 & 127 | 128, number >> 6 | 128)) for number in range(SHORT))
+    ENDS.extend(bytes((number,)) for number in range(LONG // SHORT))
+
+
+def read_records(
+    data: bytes, pos: int, end: int, count: int, base_offset: int, base_timestamp: int
+) -> tuple[list[Record], int]:
+    """``count`` records from ``pos`` of ``data``, and the position after them, which is ``end`` at most.
+
+    The bases are below :data:`HUGE`. All varints are zigzag coded: odd numbers are negative, 1 is -1. More than
+    :data:`MAX_OBJECTS` records and headers are unusual, too.
+    """
+    records: list[Record] = []
+    append, allocate = records.append, Record.__new__
+    none: Headers = ()
+    room = MAX_OBJECTS - count
+    if room < 0:
+        give_up()
+    for _ in range(count):
+        size = data[pos]
+        pos += 1
+        if size > 127:
+            byte = data[pos]
+            pos += 1
+            if byte < 128:
+                size = size & 127 | byte << 7
+            else:
+                size, pos = read_long_varint(data, pos - 2, 28)
+        start = pos
+
+        # One byte of attributes, all unused.
+        time = data[pos + 1]
+        pos += 2
+        if time > 127:
+            byte = data[pos]
+            pos += 1
+            if byte < 128:
+                time = time & 127 | byte << 7
+            else:
+                third = data[pos]
+                pos += 1
+                if third < 128:
+                    time = time & 127 | (byte & 127) << 7 | third << 14
+                else:
+                    time, pos = read_long_varint(data, pos - 3, 49)
+
+        offset = data[pos]
+        pos += 1
+        if offset > 127:
+            byte = data[pos]
+            pos += 1
+            if byte < 128:
+                offset = offset & 127 | byte << 7
+            else:
+                third = data[pos]
+                pos += 1
+                if third < 128:
+                    offset = offset & 127 | (byte & 127) << 7 | third << 14
+                else:
+                    offset, pos = read_long_varint(data, pos - 3, 28)
+                    if offset > 0xFFFFFFFF:
+                        give_up()
+        if offset & 1:
+            give_up()
+
+        key: bytes | None = None
+        length = data[pos]
+        pos += 1
+        if length != 1:
+            if length > 127:
+                byte = data[pos]
+                pos += 1
+                if byte < 128:
+                    length = length & 127 | byte << 7
+                else:
+                    length, pos = read_long_varint(data, pos - 2, 28)
+            if length & 1:
+                give_up()
+            stop = pos + (length >> 1)
+            key = data[pos:stop]
+            pos = stop
+
+        value: bytes | None = None
+        length = data[pos]
+        pos += 1
+        if length != 1:
+            if length > 127:
+                byte = data[pos]
+                pos += 1
+                if byte < 128:
+                    length = length & 127 | byte << 7
+                else:
+                    length, pos = read_long_varint(data, pos - 2, 28)
+            if length & 1:
+                give_up()
+            stop = pos + (length >> 1)
+            value = data[pos:stop]
+            pos = stop
+
+        headers = none
+        length = data[pos]
+        pos += 1
+        if length:
+            headers, pos = read_headers(data, pos - 1, room)
+            room -= len(headers)
+        if pos - start << 1 != size or pos > end:
+            give_up()
+        if time & 1:
+            time = base_timestamp - (time + 1 >> 1)
+        else:
+            time = base_timestamp + (time >> 1)
+        record = allocate(Record)
+        record.offset = base_offset + (offset >> 1)
+        record.timestamp = time
+        record._key = key
+        record._value = value
+        record._headers = headers
+        append(record)
+    return records, pos
+
+
+def write_records(records: list[Record], base_offset: int, base_timestamp: int) -> tuple[bytes, int, int]:
+    """The encoded records, the offset of the last one and the largest timestamp.
+
+    Without records the latter are ``base_offset`` - 1 and -1.
+    """
+    if not VARINTS:
+        fill_tables()
+    varints, starts, ends = VARINTS, STARTS, ENDS
+    known, far = SHORT, LONG
+    parts: list[bytes] = []
+    offset = base_offset - 1
+    newest = -1
+    for record in records:
+        timestamp = record.timestamp
+        if timestamp > newest:
+            newest = timestamp
+        delta = timestamp - base_timestamp
+        if 0 <= delta < known:
+            time = varints[delta]
+        else:
+            time = starts[delta & 8191] + ends[delta >> 13] if 0 < delta < far else varint(delta)
+
+        given = record.offset
+        if given == -1:
+            offset += 1
+        elif given > offset:
+            offset = given
+        else:
+            give_up()
+        delta = offset - base_offset
+        if delta > 0x7FFFFFFF:
+            give_up()
+        if delta < known:
+            place = varints[delta]
+        else:
+            place = starts[delta & 8191] + ends[delta >> 13] if delta < far else varint(delta)
+
+        key, value, headers = record.key, record.value, record.headers
+        key_size = value_size = b"\x01"
+        if key is None:
+            key = b""
+        else:
+            size = len(key)
+            key_size = varints[size] if size < known else varint(size)
+        if value is None:
+            value = b""
+        else:
+            size = len(value)
+            value_size = varints[size] if size < known else varint(size)
+        tail = write_headers(headers) if headers else b"\x00"
+        size = 1 + len(time) + len(place) + len(key_size) + len(key) + len(value_size) + len(value) + len(tail)
+        total = varints[size] if size < known else varint(size)
+        parts += (total, b"\x00", time, place, key_size, key, value_size, value, tail)
+    return b"".join(parts), offset, newest

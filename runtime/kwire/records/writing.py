@@ -1,0 +1,142 @@
+"""Writing the records of a batch of magic 2, as it is compiled: all at once, or one by one with a ``BatchBuilder``.
+
+Anything unusual raises ``ValueError``, ``TypeError`` or ``OverflowError``, and ``kwire.records.build`` starts again,
+slowly, and finds the reason.
+"""
+
+from __future__ import annotations
+
+from librt.strings import BytesWriter
+
+from kwire.native import i64, u8
+from kwire.records.loops import HUGE, Record
+from kwire.wire import give_up
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kwire.records.loops import Headers
+
+
+def varint(value: i64) -> bytes:
+    """The bytes of a number of up to 62 bits, zigzag coded."""
+    if value < -HUGE or value > HUGE:
+        give_up()
+    coded: i64 = value << 1 if value >= 0 else (-value << 1) - 1
+    if coded < 1 << 14:
+        return bytes((coded,)) if coded < 128 else bytes((coded & 127 | 128, coded >> 7))
+    if coded < 1 << 21:
+        return bytes((coded & 127 | 128, coded >> 7 & 127 | 128, coded >> 14))
+    out = bytearray()
+    while coded > 127:
+        out.append(coded & 127 | 128)
+        coded >>= 7
+    out.append(coded)
+    return bytes(out)
+
+
+def write_records(records: list[Record], base_offset: i64, base_timestamp: i64) -> tuple[bytes, i64, i64]:
+    """The encoded records, the offset of the last one and the largest timestamp.
+
+    Without records the latter are ``base_offset`` - 1 and -1. Interpreted, ``kwire.records.interpreted`` is faster.
+    """
+    out = BytesWriter()
+    offset: i64 = base_offset - 1
+    newest: i64 = -1
+    for record in records:
+        timestamp: i64 = record.timestamp
+        if timestamp > newest:
+            newest = timestamp
+        given: i64 = record.offset
+        if given == -1:
+            offset += 1
+        elif given > offset:
+            offset = given
+        else:
+            give_up()
+        write_record(out, timestamp - base_timestamp, offset - base_offset, record.key, record.value, record.headers)
+    return out.getvalue(), offset, newest
+
+
+def write_record(
+    out: BytesWriter, time: i64, place: i64, key: bytes | None, value: bytes | None, headers: Headers
+) -> None:
+    """One record. ``time`` and ``place`` are how far its timestamp and its offset are from those of the batch."""
+    if time < -HUGE or time > HUGE or place > 0x7FFFFFFF:
+        give_up()
+    time = time << 1 if time >= 0 else (-time << 1) - 1
+    place <<= 1
+    size: i64 = 6
+    key_size: i64 = 1
+    if key is not None:
+        key_size = len(key)
+        size += key_size
+        key_size <<= 1
+    value_size: i64 = 1
+    if value is not None:
+        value_size = len(value)
+        size += value_size
+        value_size <<= 1
+    if time > 127:
+        size += longer(time)
+    if place > 127:
+        size += longer(place)
+    if key_size > 127:
+        size += longer(key_size)
+    if value_size > 127:
+        size += longer(value_size)
+    tail: bytes | None = None
+    if len(headers) > 0:
+        tail = write_headers(headers)
+        size += len(tail) - 1
+
+    write_coded(out, size << 1)
+    out.append(0)
+    write_coded(out, time)
+    write_coded(out, place)
+    if key is None:
+        out.append(1)
+    else:
+        write_coded(out, key_size)
+        out.write(key)
+    if value is None:
+        out.append(1)
+    else:
+        write_coded(out, value_size)
+        out.write(value)
+    if tail is None:
+        out.append(0)
+    else:
+        out.write(tail)
+
+
+def longer(coded: i64) -> i64:
+    """How many bytes more than one a number takes that is zigzag coded already."""
+    size: i64 = 0
+    while coded > 127:
+        coded >>= 7
+        size += 1
+    return size
+
+
+def write_coded(out: BytesWriter, coded: i64) -> None:
+    """A number that is zigzag coded already."""
+    while coded > 127:
+        out.append(u8(coded & 127 | 128))
+        coded >>= 7
+    out.append(u8(coded))
+
+
+def write_headers(headers: Headers) -> bytes:
+    """The encoded headers of a record, including their number."""
+    out = BytesWriter()
+    write_coded(out, len(headers) << 1)
+    for name, value in headers:
+        key = name.encode("utf-8", "surrogateescape")
+        write_coded(out, len(key) << 1)
+        out.write(key)
+        if value is None:
+            out.append(1)
+        else:
+            write_coded(out, len(value) << 1)
+            out.write(value)
+    return out.getvalue()
