@@ -57,9 +57,13 @@ def test_descriptions_and_comments_are_kept(union: Union) -> None:
     union.edit("ClockRequest", '"about": ""', '"about": "Asks for the time."')
     union.edit("ClockRequest", '"name": "Id",', '"name": "Id", "about": "Who asks.",')
     union.edit("ClockRequest", '{\n  "apiKey"', '// Our own words.\n{\n  "apiKey"')
+    union.edit("ClockRequest", '  "validVersions"', '  // Of the versions.\n  "validVersions"')
+    union.edit("ClockRequest", '    { "name": "Id"', '    // Of the id.\n    { "name": "Id"')
     theirs = request(field("Id", about="Their words."), ZONES, field("More", versions="2+"), valid="0-2")
     assert not union.merge("2.0.0", theirs | {"about": "Their words."}).failed
     text = union.definition("ClockRequest")
+    assert '\n  // Of the versions.\n  "validVersions": "0-2",\n' in text
+    assert '\n    // Of the id.\n    { "name": "Id",' in text
     assert text.startswith("// Our own words.\n")
     assert '"about": "Asks for the time."' in text
     assert '"about": "Who asks."' in text

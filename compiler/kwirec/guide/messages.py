@@ -17,6 +17,7 @@ from kwirec.guide.fields import FieldRow, field_rows
 from kwirec.guide.grammar import grammar
 from kwirec.guide.links import part_of
 from kwirec.guide.releases import Cell, Releases
+from kwirec.guide.remarks import remarks
 from kwirec.guide.rows import Row, rows
 from kwirec.guide.spans import Span
 from kwirec.ir.schema import Message, MessageKind
@@ -82,6 +83,7 @@ class MessageView:
     layouts: Sequence[LayoutView]
     versions: Sequence[VersionView]
     changes: Sequence[VersionChange]
+    remarks: Mapping[int, Sequence[str]]
     matrix: MessageMatrix
     grid: Sequence[tuple[int, Sequence[Cell]]]
 
@@ -210,6 +212,7 @@ def message_view(
         layouts=found,
         versions=list(_versions(matrix, distinct, releases)),
         changes=changes(rows_of, {version: layout.is_flexible for version, layout in by_version.items()}),
+        remarks=remarks(message.decl, by_version),
         matrix=matrix,
         grid=list(releases.grid(matrix)),
     )

@@ -1,0 +1,94 @@
+"""What the comments of a definition say about versions: ``// Version 3 adds the epoch.`` is history of version 3.
+
+A statement starts with its versions, as in "Versions 1 and 2 are the same" or "Starting in version 4, …", and goes on
+up to the next one, a list, or the end of the paragraph.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+
+from kwirec.frontend.comment_text import comment_text
+from kwirec.frontend.syntax import Comment, FieldDecl, MessageDecl, StructDecl
+from kwirec.versions import VersionRange
+
+_JOINED = r"\s*(?:,|-|–|\+|&|to|through|and|or)\s*"
+_BEGIN = re.compile(
+    r"(?:(?:starting|beginning|in|with|from|since|as of) (?:in |with |from )?)?(?:versions?\s+|v)"
+    rf"(?P<versions>\d{{1,5}}(?:(?:{_JOINED}){{1,2}}\d{{1,5}})*)(?!\w|\.\d)",
+    re.IGNORECASE,
+)
+_NUMBER = re.compile(r"(?P<range>\s*(?:-|–|to|through)\s*)?(?P<number>\d+)")
+_SENTENCE = re.compile(r"(?<=[.;:!)])\s+(?=[A-Z]|v\d)")
+_ITEM = re.compile(r"[-*•]\s")
+
+
+def remarks(message: MessageDecl, versions: Collection[int]) -> Mapping[int, Sequence[str]]:
+    """The statements about each of these versions of a message, in their order."""
+    found: dict[int, list[str]] = {}
+    for statement in statements(_paragraphs(_lines(message))):
+        begin = _BEGIN.match(statement)
+        for version in _versions(begin["versions"], versions) if begin is not None else ():
+            found.setdefault(version, []).append(statement)
+    return found
+
+
+def statements(paragraphs: Iterable[Sequence[str]]) -> Iterator[str]:
+    """The statements in paragraphs of lines."""
+    for paragraph in paragraphs:
+        statement = ""
+        for sentence in _SENTENCE.split(" ".join(paragraph)):
+            if _BEGIN.match(sentence):
+                yield from [statement] if statement else []
+                statement = sentence
+            elif statement:
+                statement += f" {sentence}"
+        yield from [statement] if statement else []
+
+
+def _lines(message: MessageDecl) -> Iterator[str]:
+    """All comments of a definition, an empty line between those of different nodes."""
+    for line in message.comment.split("\n"):
+        yield from comment_text(line.strip()).split("\n")
+    for node in _nodes(message):
+        yield ""
+        yield from (line for comment in node for line in comment.text.split("\n"))
+
+
+def _nodes(node: MessageDecl | StructDecl | FieldDecl) -> Iterator[tuple[Comment, ...]]:
+    yield node.comments
+    for inner in node.fields or ():
+        yield from _nodes(inner)
+    if isinstance(node, MessageDecl):
+        for struct in node.common_structs:
+            yield from _nodes(struct)
+
+
+def _paragraphs(lines: Iterable[str]) -> Iterator[Sequence[str]]:
+    """Lines up to an empty one. Lists, and the words before them that end in a colon, are no part of them."""
+    paragraph: list[str] = []
+    is_list = False
+    for line in (" ".join(text.split()) for text in lines):
+        if _ITEM.match(line):
+            is_list = True
+            if paragraph and paragraph[-1].endswith(":"):
+                paragraph[-1:] = _SENTENCE.split(paragraph[-1])[:-1]
+        if not line or _BEGIN.match(line):
+            is_list = False
+        if not line:
+            yield paragraph
+            paragraph = []
+        elif not is_list:
+            paragraph.append(line)
+    yield paragraph
+
+
+def _versions(text: str, versions: Iterable[int]) -> list[int]:
+    """Those of the versions that ``1, 3-5 and 7`` names."""
+    named: list[VersionRange] = []
+    for match in _NUMBER.finditer(text):
+        number = int(match["number"])
+        low = named.pop().low if match["range"] and named else number
+        named.append(VersionRange(low, number))
+    return [version for version in versions if any(version in one for one in named)]
