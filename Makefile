@@ -123,6 +123,9 @@ conformance: $(READY)  ## compare with Kafka's own classes, newest 3.x and newes
 conformance-all: $(READY)  ## the same for the newest release of every line since 2.5
 	$(BIN)/python -m tests.conformance --all
 
+conformance-code: $(READY)  ## compare what Kafka has only in code: Connect's workers, MirrorMaker 2, sticky assignors
+	$(BIN)/python -m tests.conformance.in_code
+
 conformance-vectors: $(READY)  ## the same as conformance, and rewrite tests/data/conformance
 	$(BIN)/python -m tests.conformance --update-vectors
 
