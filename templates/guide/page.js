@@ -73,6 +73,11 @@ class Message {
       if (state) count[state] += 1;
       return { state, row: b ?? a, before: a, present: Boolean(b) };
     });
+    const [low, high] = [Number(this.other), Number(this.version)].sort((a, b) => a - b);
+    for (const one of this.article.querySelectorAll(".history [data-version]")) {
+      const version = Number(one.dataset.version);
+      one.classList.toggle("between", Boolean(this.other) && low < version && version <= high);
+    }
     const told = Object.entries({ added: count.added, removed: count.gone, changed: count.changed });
     return told.filter(([, many]) => many).map(([what, many]) => `${many} ${what}`).join(", ") || "the same bytes";
   }
@@ -95,11 +100,13 @@ class Message {
 
   line(text, number) {
     const field = number ? this.layout.rows[number - 1][0] : -1;
-    const pieces = text.split(/(\b[A-Z][A-Z0-9_]+\b)/).map((piece, index) => {
+    const [, indent, name, rest] = /^( *)([a-z0-9_]*)(.*)$/.exec(text);
+    const pieces = rest.split(/(\b[A-Z][A-Z0-9_]+\b)/).map((piece, index) => {
       if (index % 2 === 0) return piece;
       return make("span", { class: piece === "TAG_BUFFER" ? "tags" : "word" }, piece);
     });
-    return make("span", { class: "line", data: { field } }, ...pieces, "\n");
+    const named = field >= 0 ? make("a", { href: `#${this.fields[field].id}` }, name) : name;
+    return make("span", { class: "line", data: { field } }, indent, named, ...pieces, "\n");
   }
 
   drawFields() {
@@ -250,6 +257,23 @@ if (location.hash.startsWith("#The_Messages_")) {
   const row = document.getElementById(location.hash.slice(1));
   if (row) location.replace(row.querySelector("a").href);
 }
+
+// The list of pages, on narrow screens
+
+const menu = document.getElementById("menu");
+const side = document.getElementById("side");
+const unfold = open => {
+  side.classList.toggle("open", open);
+  menu.setAttribute("aria-expanded", String(open));
+};
+menu.hidden = false;
+menu.addEventListener("click", () => unfold(!side.classList.contains("open")));
+side.addEventListener("click", event => { if (event.target.closest("a")) unfold(false); });
+document.addEventListener("keydown", event => {
+  if (event.key !== "Escape" || !side.classList.contains("open")) return;
+  unfold(false);
+  menu.focus();
+});
 
 // The filters of the index
 

@@ -102,9 +102,12 @@ def test_a_comparison_is_a_link(folder: Path) -> None:
         const marked = state => [...current().querySelectorAll(`.fields tr.${state}`)].map(tr => tr.id);
         tell({ part: current().id, added: marked("added"), gone: marked("gone"), changed: marked("changed"),
                chosen: current().querySelector(".compare select").value, facts: told(".facts"),
-               old: told("[id='response.responses'] .type"), sign: told("[id='response.responses'] .mark") });
+               old: told("[id='response.responses'] .type"), sign: told("[id='response.responses'] .mark"),
+               brought: all(".current dd.between").map(dd => dd.textContent.replace(/\\s+/g, " ").trim()) });
         """,
     )
+    assert len(result["brought"]) == 5
+    assert result["brought"][0] == "adds node_endpoints since 3.7.0 KIP-951"
     assert result["part"] == "response"
     assert "response.responses.topic_id" in result["added"]
     assert result["gone"] == ["response.responses.topic"]
@@ -134,8 +137,152 @@ def test_a_byte_marks_its_field_everywhere(folder: Path) -> None:
     assert result["names"] == ["fetch_offset", "fetch_offset", "fetch_offset8"]
 
 
+def test_sections_keep_the_version_and_names_of_the_grammar_lead_to_fields(folder: Path) -> None:
+    result = seen(
+        folder,
+        "api/fetch.html#request-v4",
+        """
+        const bytes = [...current().querySelectorAll(".sections a")].find(link => link.textContent === "Bytes");
+        bytes.click();
+        await until(() => location.hash === "#request-bytes");
+        const facts = told(".facts");
+        all(".current .grammars .shown .line a").find(link => link.textContent === "fetch_offset").click();
+        await until(() => location.hash.includes("fetch_offset"));
+        const dead = all(".current .sections a").filter(link => !document.getElementById(link.hash.slice(1)));
+        tell({ facts, hash: location.hash, lit: one(".fields tr.lit").id, after: told(".facts"), dead: dead.length });
+        """,
+    )
+    assert result["facts"].startswith("Version 4: ")
+    assert result["after"].startswith("Version 4: ")
+    assert result["hash"] == "#request.topics.partitions.fetch_offset"
+    assert result["lit"] == "request.topics.partitions.fetch_offset"
+    assert result["dead"] == 0
+
+
+def test_a_link_to_a_field_in_a_version_chooses_both(folder: Path) -> None:
+    result = seen(
+        folder,
+        "api/fetch.html#request-v12-vs-11.topics.partitions.last_fetched_epoch",
+        """
+        tell({ facts: told(".facts"), lit: one(".fields tr.lit").id, state: one(".fields tr.lit").className });
+        """,
+    )
+    assert result["facts"].startswith("Version 12: ")
+    assert "compared with version 11" in result["facts"]
+    assert result["lit"] == "request.topics.partitions.last_fetched_epoch"
+    assert "added" in result["state"]
+
+
+def test_choosing_another_version_to_compare_with_and_going_back(folder: Path) -> None:
+    result = seen(
+        folder,
+        "api/fetch.html#request-v12",
+        """
+        const select = current().querySelector(".compare select");
+        select.value = "11";
+        select.dispatchEvent(new Event("change", { bubbles: true }));
+        await until(() => location.hash === "#request-v12-vs-11");
+        await soon();
+        const compared = all(".current .fields tr.added").length;
+        history.back();
+        await until(() => location.hash === "#request-v12");
+        await soon();
+        tell({ compared, back: all(".current .fields tr.added").length, other: select.value });
+        """,
+    )
+    assert result["compared"] > 0
+    assert (result["back"], result["other"]) == (0, "")
+
+
+def test_a_click_keeps_what_is_lit_and_keys_light_too(folder: Path) -> None:
+    result = seen(
+        folder,
+        "api/fetch.html#request-v12",
+        """
+        const lines = all(".current .grammars .shown .line");
+        const line = name => lines.find(found => found.textContent.trim().startsWith(name));
+        const lit = () => current().querySelector(".fields tr.lit")?.id ?? "";
+        line("max_wait_ms").click();
+        line("min_bytes").dispatchEvent(new PointerEvent("pointerover", { bubbles: true }));
+        const kept = lit();
+        line("max_wait_ms").click();
+        line("min_bytes").dispatchEvent(new PointerEvent("pointerover", { bubbles: true }));
+        const moved = lit();
+        current().querySelector("[id='request.max_bytes'] a").focus();
+        tell({ kept, moved, focused: lit() });
+        """,
+    )
+    assert (result["kept"], result["moved"]) == ("request.max_wait_ms", "request.min_bytes")
+    assert result["focused"] == "request.max_bytes"
+
+
+def test_the_search_is_used_by_keys_alone(folder: Path) -> None:
+    result = seen(
+        folder,
+        "index.html",
+        """
+        const box = one("#search");
+        const press = key => box.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+        const active = () => all("#hits li").findIndex(hit => hit.getAttribute("aria-selected") === "true");
+        box.focus();
+        box.value = "offset";
+        box.dispatchEvent(new Event("input", { bubbles: true }));
+        await until(() => all("#hits a").length > 2);
+        const places = [active()];
+        for (const key of ["ArrowDown", "ArrowDown", "ArrowUp"]) { press(key); places.push(active()); }
+        const pointed = box.getAttribute("aria-activedescendant");
+        let gone = "";
+        one("#hits").addEventListener("click", event => {
+          event.preventDefault();
+          gone = event.target.closest("a").getAttribute("href");
+        });
+        const wanted = all("#hits a")[1].getAttribute("href");
+        press("Enter");
+        await soon();
+        box.value = "offset";
+        box.dispatchEvent(new Event("input", { bubbles: true }));
+        await until(() => all("#hits a").length > 2 && !one("#hits").hidden);
+        press("Escape");
+        const [hidden, expanded] = [one("#hits").hidden, box.getAttribute("aria-expanded")];
+        tell({ places, pointed, gone: gone === wanted, hidden, expanded });
+        """,
+    )
+    assert result["places"] == [0, 1, 2, 1]
+    assert result["pointed"] == "hit-1"
+    assert result["gone"]
+    assert (result["hidden"], result["expanded"]) == (True, "false")
+
+
+def test_the_pages_are_listed_on_a_phone_too(folder: Path) -> None:
+    result = seen(
+        folder,
+        "errors.html",
+        """
+        const menu = one("#menu");
+        const shown = () => Boolean(one(".side").getClientRects().length);
+        const before = shown();
+        menu.click();
+        const open = [shown(), menu.getAttribute("aria-expanded")];
+        document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "Escape", bubbles: true }));
+        tell({ before, open, after: shown(), focused: document.activeElement.id });
+        """,
+        "--window-size=500,900",
+    )
+    assert (result["before"], result["open"], result["after"]) == (False, [True, "true"], False)
+    assert result["focused"] == "menu"
+
+
 def test_search_finds_what_is_meant_first(folder: Path) -> None:
-    queries = ["fetch offset", "NOT_LEADER", "group instance id", "READ_COMMITTED", "error 27", "Metadata"]
+    queries = [
+        "fetch offset",
+        "NOT_LEADER",
+        "group instance id",
+        "READ_COMMITTED",
+        "error 27",
+        "27",
+        "Metadata",
+        "kwirec diff",
+    ]
     result = seen(
         folder,
         "index.html",
@@ -151,7 +298,9 @@ def test_search_finds_what_is_meant_first(folder: Path) -> None:
     assert first["group instance id"].endswith("group_instance_id")
     assert first["READ_COMMITTED"] == "enums.html#IsolationLevel.READ_COMMITTED"
     assert first["error 27"] == "errors.html#27"
+    assert first["27"] == "errors.html#27"
     assert first["Metadata"] == "api/metadata.html"
+    assert first["kwirec diff"] == "project/docs/diff.html"
 
 
 def test_the_keyboard_reaches_the_search_and_copies(folder: Path) -> None:
@@ -165,12 +314,21 @@ def test_the_keyboard_reaches_the_search_and_copies(folder: Path) -> None:
         one("#search").blur();
         const before = document.documentElement.dataset.theme;
         one("#theme").click();
+        let clipboard = "";
+        const write = async text => { clipboard = text; };
+        Object.defineProperty(navigator, "clipboard", { value: { writeText: write }, configurable: true });
         current().querySelector("[data-copy=hex]").click();
         await until(() => current().querySelector(".told").textContent);
+        const hex = clipboard;
+        current().querySelector("[data-copy=command]").click();
+        await until(() => clipboard !== hex);
         const after = document.documentElement.dataset.theme;
-        tell({ focused, copied: told(".told"), before, after, command: told(".command") });
+        tell({ focused, copied: told(".told"), before, after, command: told(".command"), hex, clipboard,
+               shown: [...current().querySelectorAll(".hex b")].map(byte => byte.textContent).join("") });
         """,
     )
+    assert result["hex"] == result["shown"]
+    assert result["clipboard"] == result["command"]
     assert result["focused"] == "search"
     assert result["copied"] == "Copied"
     assert {result["before"], result["after"]} == {"dark", "light"}
@@ -195,9 +353,12 @@ def test_the_index_filters_and_knows_the_anchors_of_kafkas_page(folder: Path) ->
 
 
 PAGES = (
-    *("index.html", "api/fetch.html", "coordinator/offset_commit.html", "errors.html", "enums.html", "types.html"),
-    *("releases/index.html", "releases/4.0.0.html", "headers.html"),
+    *("index.html", "api/fetch.html", "coordinator/offset_commit.html", "metadata/topic_record.html", "headers.html"),
+    *("data/snapshot_header_record.html", "errors.html", "enums.html", "types.html", "guide/groups.html"),
+    *("releases/index.html", "releases/4.0.0.html", "project/README.html", "project/docs/diff.html"),
+    *("project/docs/benchmarks/peers.html", "project/docs/rules/K412.html"),
 )
+"""A page of each kind."""
 
 
 @pytest.mark.parametrize("path", PAGES)

@@ -75,7 +75,8 @@ class VersionView:
 
 @dataclass(frozen=True)
 class MessageView:
-    """All that a page shows of a message."""
+    """All that a page shows of a message. ``first`` has the release that first accepted each version of an API,
+    ``errors`` the names of error codes."""
 
     message: Message
     part: str
@@ -86,6 +87,8 @@ class MessageView:
     remarks: Mapping[int, Sequence[str]]
     matrix: MessageMatrix
     grid: Sequence[tuple[int, Sequence[Cell]]]
+    first: Mapping[int, str]
+    errors: Mapping[str, str]
 
     @property
     def name(self) -> str:
@@ -122,6 +125,18 @@ class MessageView:
             (path.replace("[]", ""), str(versions), "dropped" if field.ignorable else "refused if set")
             for path, field, versions in self.matrix.fields_of_some_versions()
         ]
+
+    def sections(self, package: str) -> Iterator[tuple[str, str]]:
+        """The sections of the page: the end of the anchor, and the title."""
+        yield from (("grammar", "Grammar"), ("fields", "Fields"), ("bytes", "Bytes"))
+        if any(cells for _, cells in self.grid):
+            yield "releases", "Releases"
+        yield "history", "What each version brought"
+        if len(self.runs) > 1:
+            yield "conversions", "Conversions"
+        if package:
+            yield "python", "Python"
+        yield "definition", "Definition"
 
     @property
     def source(self) -> str:
@@ -171,8 +186,9 @@ class MessageView:
         return {"version": example.version, "origin": example.origin, "hex": example.data.hex(), "spans": spans}
 
     def value(self, span: Span) -> str:
-        """The value of a span, with its name if the field has an enum."""
-        names = self._names.get(span.place, {})
+        """The value of a span, with its name if the field has an enum or is an error code."""
+        is_error = span.kind == "int16" and span.name.endswith("error_code")
+        names = self.errors if is_error else self._names.get(span.place, {})
         return f"{span.text}  {names[span.text]}" if span.text in names else span.text
 
     @cached_property
@@ -192,7 +208,12 @@ def fields_of_spans(example: Example, index: Mapping[str, int]) -> Iterator[tupl
 
 
 def message_view(
-    message: Message, layouts: Layouts, matrix: MessageMatrix, releases: Releases, examples: Examples
+    message: Message,
+    layouts: Layouts,
+    matrix: MessageMatrix,
+    releases: Releases,
+    examples: Examples,
+    errors: Mapping[str, str],
 ) -> MessageView:
     by_version = layouts.by_message[message.name]
     distinct = list(dict.fromkeys(by_version.values()))
@@ -215,6 +236,8 @@ def message_view(
         remarks=remarks(message.decl, by_version),
         matrix=matrix,
         grid=list(releases.grid(matrix)),
+        first={version: releases.first(message.api_key, version) for version in by_version} if message.is_rpc else {},
+        errors=errors,
     )
 
 

@@ -4,6 +4,7 @@ browser would act on or not show, such as control and direction characters, is r
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import jinja2
@@ -32,6 +33,12 @@ def anchor(text: str) -> str:
     return "".join(c if c.isascii() and (c.isalnum() or c in "._-") else "-" for c in text)
 
 
+def breakable(name: str) -> Markup:
+    """A long name, which may be broken between its words."""
+    words = re.split(r"(?<=[a-z0-9])(?=[A-Z])|(?<=_)", visible(name)) if len(name) > 12 else [visible(name)]
+    return Markup("<wbr>").join(words)
+
+
 ENVIRONMENT = jinja2.Environment(
     loader=jinja2.FileSystemLoader(FOLDERS),
     undefined=jinja2.StrictUndefined,
@@ -41,7 +48,7 @@ ENVIRONMENT = jinja2.Environment(
     autoescape=True,
     finalize=visible,
 )
-ENVIRONMENT.filters |= {"embedded": embedded, "anchor": anchor, "kip_address": kip_address}
+ENVIRONMENT.filters |= {"embedded": embedded, "anchor": anchor, "kip_address": kip_address, "breakable": breakable}
 
 
 def render(template: str, **context: object) -> str:

@@ -134,9 +134,11 @@ def _sections(tokens: Sequence[Token]) -> Iterator[Heading]:
 def _wide_tables(tokens: Sequence[Token]) -> list[Token]:
     """Put every table into a box of its own, which scrolls on narrow screens, and let keys reach blocks of code."""
     found: list[Token] = []
+    number = 0
     for token in tokens:
         if token.type == "table_open":
-            box = '<div class="scroll" role="region" aria-label="Table" tabindex="0">'
+            number += 1
+            box = f'<div class="scroll" role="region" aria-label="Table {number}" tabindex="0">'
             found.append(Token("html_block", "", 0, content=box))
         if token.type in ("fence", "code_block"):
             token = Token(

@@ -98,6 +98,11 @@ class Releases:
             return "refused" if version in found.advertised else "none"
         return "deprecated" if version in _parsed(api.deprecated) else "accepted"
 
+    def first(self, key: int | None, version: int) -> str:
+        """The first release that accepts a version of an API; empty if none does."""
+        accepting = (name for name in self.names if self.status(key, version, name) in ("accepted", "deprecated"))
+        return next(accepting, "")
+
     def upgrades(self) -> Iterator[Upgrade]:
         """Every release with its changes, oldest first."""
         before: str | None = None

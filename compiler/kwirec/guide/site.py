@@ -74,9 +74,10 @@ def _message_pages(inputs: Inputs, releases: Releases) -> Iterator[MessagePage]:
     classes = {message: names for group in groups for message, names in group.names.items()}
     examples = Examples(inputs.layouts, inputs.recorded, classes)
     tables = {api.key: negotiation_table(api) for api in negotiations(inputs.history)}
+    errors = {str(one.code.value): one.name.value for one in inputs.errors}
     for group in groups:
         views = [
-            message_view(one, inputs.layouts, message_matrix(one, inputs.layouts), releases, examples)
+            message_view(one, inputs.layouts, message_matrix(one, inputs.layouts), releases, examples, errors)
             for one in group.messages
         ]
         key = next((one.api_key for one in group.messages if one.is_rpc), None)
