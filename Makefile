@@ -114,8 +114,8 @@ fuzz: $(FUZZ)/.ready  ## break messages, columns, records, connections and logs,
 attack: $(READY)  ## a million broken definitions, archives, captures, segments and logs, each under limits of its own
 	$(BIN)/python -m tests.attack
 
-crosscheck: $(READY)  ## compare franz-go's definitions with ours, version by version: needs git and its repository
-	$(BIN)/python -m tools.crosscheck $(if $(COMMIT),--commit $(COMMIT))
+crosscheck: $(READY)  ## compare franz-go's definitions with ours, version by version: needs git; REPOSITORY=clone COMMIT=…
+	$(BIN)/python -m tools.crosscheck $(if $(REPOSITORY),--repository $(REPOSITORY)) $(if $(COMMIT),--commit $(COMMIT))
 
 conformance: $(READY)  ## compare with Kafka's own classes, newest 3.x and newest release: needs a JDK and mvn
 	$(BIN)/python -m tests.conformance $(if $(RELEASE),--release $(RELEASE))

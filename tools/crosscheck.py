@@ -1,12 +1,14 @@
 """Compares franz-go's definitions with the union: ``make crosscheck``.
 
-They are brought from its repository at :data:`COMMIT` when the check runs, and are not part of this one. Every
+They are brought from its repository at :data:`COMMIT` when the check runs, and are not part of this one;
+``REPOSITORY=`` names a clone on this machine instead, ``COMMIT=`` another commit. Every
 version of a message that both have must have the same bytes, but for :data:`KNOWN`, which says who is right.
 """
 
 from __future__ import annotations
 
 import argparse
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -37,6 +39,7 @@ NAMES = {
 EARLY = "Kafka has the tag from a later version on, and franz-go's notation cannot say from which"
 KAFKA = "Kafka"
 """Its own classes write what the union says: ``make conformance`` compares them."""
+CODE = "Kafka, by its own classes: make conformance-code"
 
 
 @dataclass(frozen=True)
@@ -68,13 +71,17 @@ KNOWN = (
         "StopReplicaRequest",
         "4",
         "isKRaftController",
-        "franz-go has ControllerEpoch before it, Kafka after ControllerId",
+        "Kafka has it before ControllerEpoch, franz-go after it",
     ),
     Known("UpdateMetadataRequest", "8", "Type", "franz-go lacks the tag"),
     Known("ShareFetchResponse", "1-2", "Responses.Partitions.Records", "to franz-go, records can be null"),
-    Known("ConnectMemberAssignment", "0", "Assignment.Tasks", "Kafka's ConnectProtocol has int32 for tasks"),
+    Known("ConnectMemberAssignment", "0", "Assignment.Tasks", "Kafka's ConnectProtocol has int32 for tasks", CODE),
     Known(
-        "ConnectMemberAssignment", "1", "Assignment", "Kafka's ConnectProtocol has int32 for tasks, and null arrays"
+        "ConnectMemberAssignment",
+        "1",
+        "Assignment",
+        "Kafka's ConnectProtocol has int32 for tasks, and null arrays",
+        CODE,
     ),
     Known(
         "LeaderChangeMessage",
@@ -86,14 +93,19 @@ KNOWN = (
 )
 
 
-def bring(folder: Path, commit: str) -> Path:
-    """The folder of franz-go's definitions at ``commit``. Raises ``CalledProcessError``."""
+def bring(folder: Path, commit: str, repository: str = REPOSITORY) -> Path:
+    """The folder of franz-go's definitions at ``commit`` of a repository, by address or path. It is made anew.
+
+    Raises ``CalledProcessError``.
+    """
     git = ("git", "-C", str(folder))
     if not (folder / ".git").exists():
         folder.mkdir(parents=True, exist_ok=True)
         subprocess.run([*git, "init", "--quiet"], check=True)
-    subprocess.run([*git, "fetch", "--quiet", "--depth", "1", REPOSITORY, commit], check=True)
-    subprocess.run([*git, "checkout", "--quiet", "--force", commit, "--", DEFINITIONS], check=True)
+    fetch = ("fetch", "--quiet", "--depth", "1", "--", repository, commit)
+    subprocess.run([*git, *fetch], check=True)
+    shutil.rmtree(folder / DEFINITIONS, ignore_errors=True)  # files that only another commit has
+    subprocess.run([*git, "checkout", "--quiet", "--force", "FETCH_HEAD", "--", DEFINITIONS], check=True)
     return folder / DEFINITIONS
 
 
@@ -124,13 +136,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="make crosscheck", description="Compare franz-go's definitions with the union."
     )
-    parser.add_argument("--commit", default=COMMIT)
+    parser.add_argument("--commit", default=COMMIT, help="default: the one that the known differences are of")
+    parser.add_argument(
+        "--repository", default=REPOSITORY, help="an address, or the path of a clone (default: %(default)s)"
+    )
     parser.add_argument("--definitions", type=Path, help="a folder that has them already")
     options = parser.parse_args(arguments)
+    local = Path(options.repository)  # git runs in another folder
+    repository = str(local.resolve()) if local.exists() else options.repository
     try:
-        folder = options.definitions or bring(ROOT / "build" / "franz-go", options.commit)
+        folder = options.definitions or bring(ROOT / "build" / "franz-go", options.commit, repository)
     except subprocess.CalledProcessError as failure:
-        print(f"{REPOSITORY} cannot be read: {failure}", file=sys.stderr)
+        print(f"{repository} cannot be read: {failure}", file=sys.stderr)
         return 2
     theirs, found = compare(folder, ROOT / "message_defs" / "kafka")
     for known in KNOWN:

@@ -1,0 +1,61 @@
+"""franz-go's definitions come from any repository, at the commit that is asked for."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tools import crosscheck
+from tools.crosscheck import DEFINITIONS, bring, main
+
+GIT = ("git", "-c", "user.name=n", "-c", "user.email=n@localhost", "-c", "init.defaultBranch=main")
+
+
+def commit(clone: Path, **files: str) -> str:
+    """A commit with these definitions and no others; gives its id."""
+    folder = clone / DEFINITIONS
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in folder.iterdir():
+        path.unlink()
+    for name, text in files.items():
+        (folder / name).write_text(text)
+    for command in (("add", "--all"), ("commit", "--quiet", "--message", "m")):
+        subprocess.run([*GIT, "-C", str(clone), *command], check=True)
+    done = subprocess.run([*GIT, "-C", str(clone), "rev-parse", "HEAD"], check=True, capture_output=True, text=True)
+    return done.stdout.strip()
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Path:
+    subprocess.run([*GIT, "init", "--quiet", str(tmp_path / "clone")], check=True)
+    return tmp_path / "clone"
+
+
+def test_a_clone_on_this_machine_is_read_at_the_commit(clone: Path, tmp_path: Path) -> None:
+    first, second = commit(clone, misc="one", enums="e"), commit(clone, misc="two")
+    for wanted, files in (
+        (first, {"misc": "one", "enums": "e"}),
+        (second, {"misc": "two"}),
+        ("main", {"misc": "two"}),
+    ):
+        folder = bring(tmp_path / "brought", wanted, str(clone))
+        assert {path.name: path.read_text() for path in folder.iterdir()} == files
+
+
+def test_differences_and_missing_repositories_are_told(
+    clone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(crosscheck, "KNOWN", ())
+    monkeypatch.setattr(crosscheck, "ROOT", tmp_path)
+    union = tmp_path / "message_defs" / "kafka"
+    union.mkdir(parents=True)
+    definition = "AskRequest => key 7, max version 0\n  A: {}\n\nAskResponse =>\n  B: int8\n"
+    (union / "ask.krm").write_text(definition.format("int8"))
+    at = commit(clone, **{"ask.krm": definition.format("int16")})
+    monkeypatch.chdir(clone.parent)
+    assert main(["--repository", clone.name, "--commit", at]) == 1
+    assert "not explained: AskRequest v0: A is i8 | i16" in capsys.readouterr().err
+    assert main(["--repository", str(tmp_path / "none")]) == 2
+    assert f"{tmp_path / 'none'} cannot be read" in capsys.readouterr().err
