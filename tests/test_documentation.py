@@ -13,6 +13,7 @@ import kwire
 from kwire import DecodeError
 from kwire_kafka.api.fetch import FetchableTopicResponse, FetchResponse, PartitionData
 from kwire_kafka.releases import RELEASES
+from kwirec.catalogue import in_other_notation
 from kwirec.frontend.syntax import ATTRIBUTES
 from tools.pages import naming, pages
 
@@ -120,6 +121,12 @@ def test_the_typo_in_the_readme_is_answered_like_that(tmp_path: Path) -> None:
 def test_the_notation_page_has_every_attribute() -> None:
     names = {name for names in ATTRIBUTES.values() for name in names}
     assert not [name for name in names if f"`{name}`" not in page("definitions.md")]
+
+
+def test_the_notation_page_begins_with_one_definition_in_both_notations() -> None:
+    json_text, krammar = re.findall(r"```(?:jsonc|text)\n(.*?)```", page("definitions.md"), re.DOTALL)[:2]
+    assert in_other_notation(json_text) == krammar
+    assert in_other_notation(in_other_notation(krammar)) == krammar
 
 
 @pytest.mark.parametrize("path", list(pages()), ids=lambda path: path.name)

@@ -49,6 +49,34 @@ def test_examples_mean_the_same_in_both_notations(check: Check, code: Code) -> N
     assert [one for one in check(corrected) if one.severity is Severity.ERROR] == []
 
 
+MISTAKES_OF_ONE = {
+    "K004",
+    "K007",
+    "K010",
+    "K016",
+    "K020",
+    "K022",
+    "K024",
+    "K025",
+    "K026",
+    "K110",
+    "K201",
+    "K717",
+    "K802",
+}
+"""Codes whose mistake one notation has no way to make: its page shows only what is corrected in both."""
+
+
+@pytest.mark.parametrize("code", [code for code in COMPILED if code.number != "K017"], ids=lambda code: code.number)
+def test_the_page_of_a_rule_shows_its_examples_in_both_notations(code: Code) -> None:
+    """K017 is about errors.json, which is in no notation."""
+    page = (Path(__file__).parents[2] / "docs" / "rules" / f"{code.number}.md").read_text()
+    before, after = page.partition("## Corrected")[0], page.partition("## Corrected")[2].partition("## Changing")[0]
+    assert all(f"```{language}\n" in after for language in ("jsonc", "text"))
+    both = all(f"```{language}\n" in before for language in ("jsonc", "text"))
+    assert both is (code.number not in MISTAKES_OF_ONE)
+
+
 @pytest.mark.parametrize("code", DEFINITIONS)
 def test_corrected(check: Check, code: Code) -> None:
     assert render_text(check(code.corrected)) == ""
