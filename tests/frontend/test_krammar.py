@@ -13,6 +13,8 @@ from kwirec.dump import dump_syntax
 from kwirec.frontend import Document, FieldDecl, link, parse
 from kwirec.frontend.krammar_docs import join_struct_doc, read_doc, split_struct_doc, write_doc
 from kwirec.frontend.syntax import Spanned
+from kwirec.ir import resolve
+from kwirec.validation import validate
 from tests.frontend.test_json_positions import nodes
 
 SAMPLE = Path(__file__).parents[1] / "data" / "krammar" / "Clock.krm"
@@ -161,3 +163,15 @@ def test_descriptions_survive_as_comments(text: str) -> None:
 def test_descriptions_of_structs_survive_beside_those_of_fields(doc: str, struct_doc: str) -> None:
     found = split_struct_doc(join_struct_doc(doc, "Zone", struct_doc, 60), "Zone")
     assert (found[0], found[1] or "") == (doc, struct_doc)
+
+
+def test_descriptions_may_be_missing_in_the_dialect_of_franz_go() -> None:
+    enum = "Kind int8 (\n  1: ONE\n)\n\n"
+    text = "AskRequest => key 1, max version 0\n  Zones: [=>]\n    Kind: enum-Kind\n\nAskResponse =>\n  Id: int8\n"
+    found = {}
+    for name in ("01_ask", "Ask.krm"):
+        report = Report()
+        schema = resolve([parse(Source(name, enum + text), report)], report)
+        validate(schema, report)
+        found[name] = {one.code.number for one in report.diagnostics}
+    assert found == {"01_ask": set(), "Ask.krm": {"K207", "K809"}}

@@ -106,7 +106,7 @@ class HeaderVersionsDecl:
 @dataclass(frozen=True, kw_only=True)
 class MessageDecl:
     """One message definition. ``comment`` is the text before it in its file, as it was written; ``comments`` are
-    within the definition, or after it."""
+    within the definition, or after it. ``franz_go`` says that it is in the dialect of franz-go."""
 
     span: Span = field(compare=False, repr=False)
     name: Spanned[str]
@@ -126,6 +126,7 @@ class MessageDecl:
     module: str | None = None
     comment: str = ""
     comments: tuple[Comment, ...] = ()
+    franz_go: bool = field(default=False, compare=False, repr=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,6 +153,7 @@ class EnumDecl:
     values: tuple[EnumValueDecl, ...] = ()
     comment: str = ""
     comments: tuple[Comment, ...] = ()
+    franz_go: bool = field(default=False, compare=False, repr=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -215,7 +217,7 @@ ATTRIBUTES: Mapping[type, Mapping[str, str]] = {
     node: {
         re.sub("_(.)", lambda match: match[1].upper(), field.name): field.name
         for field in dataclasses.fields(node)
-        if field.name not in ("span", "module", "comment", "comments")
+        if field.name not in ("span", "module", "comment", "comments", "franz_go")
     }
     for node in NOUNS
 }

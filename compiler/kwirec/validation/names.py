@@ -162,8 +162,11 @@ def missing_description(at: StructSite) -> Iterator[Finding]:
     """A message, struct or field has no description.
 
     Descriptions become the docstrings of the generated classes. Messages, common structs and fields have `about`;
-    an inline struct has `structAbout` next to the `about` of its field.
+    an inline struct has `structAbout` next to the `about` of its field. Definitions in the dialect of franz-go may
+    lack them: it asks for none, and has no place for those of inline structs.
     """
+    if at.message.decl.franz_go:
+        return
     attribute = "structAbout" if isinstance(at.decl, FieldDecl) else "about"
     if not at.struct.doc.strip():
         what = "message" if at.is_root else "struct"
