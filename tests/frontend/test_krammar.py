@@ -7,14 +7,15 @@ from typing import Any
 
 import pytest
 
-from kwirec.diagnostics.diagnostic import Report
-from kwirec.diagnostics.source import Source
+from kwirec.diagnostics.diagnostic import Report, finding
+from kwirec.diagnostics.source import Source, Span
 from kwirec.dump import dump_syntax
 from kwirec.frontend import Document, FieldDecl, link, parse
 from kwirec.frontend.krammar_docs import join_struct_doc, read_doc, split_struct_doc, write_doc
 from kwirec.frontend.syntax import Spanned
 from kwirec.ir import resolve
 from kwirec.validation import validate
+from kwirec.validation.wording import in_krammar
 from tests.frontend.test_json_positions import nodes
 
 SAMPLE = Path(__file__).parents[1] / "data" / "krammar" / "Clock.krm"
@@ -175,3 +176,38 @@ def test_descriptions_may_be_missing_in_the_dialect_of_franz_go() -> None:
         validate(schema, report)
         found[name] = {one.code.number for one in report.diagnostics}
     assert found == {"01_ask": set(), "Ask.krm": {"K207", "K809"}}
+
+
+def test_findings_of_rules_are_in_the_words_of_the_notation() -> None:
+    text = "// Asks.\nAskRequest => key 1, max version 2\n  // One.\n  A: nullable-string-v1+ // v0-v0\n  B: [=>]\n"
+    report = Report()
+    schema = resolve([parse(Source("Ask.krm", text + "\n// Answers.\nAskResponse =>\n"), report)], report)
+    validate(schema, report)
+    said = {(one.message, one.primary.text, *one.helps) for one in report.diagnostics}
+    assert said >= {
+        (
+            "`nullable` never applies to `A`",
+            "the field is in version 0",
+            "write `none` or omit it, or correct the versions",
+        ),
+        ("field `B` has no description", "no comment above it", "add a comment above it"),
+        (
+            "struct `AskRequestB` has no description",
+            "no paragraph about it",
+            "end the comment above with a paragraph `AskRequestB: …`",
+        ),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("json", "krammar"),
+    [
+        ("write `1-2` or `1+`", "write `v1-v2` or `v1+`"),
+        ("remove `mapKey`, or `tag` and `taggedVersions`", "remove `map key`, or `tag` and `tagged`"),
+        ("`none` of `Clock` in versions 0-2 is `0`", "`none` of `Clock` in versions 0-2 is `0`"),
+    ],
+)
+def test_words_of_both_notations(json: str, krammar: str) -> None:
+    span = Span(Source("Clock.krm", ""), 0, 0)
+    found = in_krammar(finding(json, span, json, notes=[json], helps=[json], others=[(span, json)]))
+    assert found == finding(krammar, span, krammar, notes=[krammar], helps=[krammar], others=[(span, krammar)])

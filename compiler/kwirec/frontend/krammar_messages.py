@@ -261,7 +261,7 @@ class _Reader:
             ),
             comment=_banner(head.written.banner),
             comments=self._comments(head.written, "validVersions"),
-            franz_go=self._context.franz_go,
+            dialect="franz-go" if self._context.franz_go else "krammar",
         )
 
     def _comments(self, written: WrittenStruct | WrittenEnum, attribute: str | None) -> tuple[Comment, ...]:
@@ -387,7 +387,7 @@ class _Reader:
             values=tuple(values),
             comment=_banner(written.banner),
             comments=self._comments(written, "values"),
-            franz_go=self._context.franz_go,
+            dialect="franz-go" if self._context.franz_go else "krammar",
         )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+import typing
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
@@ -25,6 +26,9 @@ class Spanned(Generic[T]):
     value: T
     span: Span = field(compare=False, repr=False)
 
+
+Dialect = typing.Literal["json", "krammar", "franz-go"]
+"""JSON, or one of the two dialects of the indentation notation."""
 
 Literal = str | int | float | bool | None
 """A default as written: JSON string, number, boolean or ``null``."""
@@ -106,7 +110,7 @@ class HeaderVersionsDecl:
 @dataclass(frozen=True, kw_only=True)
 class MessageDecl:
     """One message definition. ``comment`` is the text before it in its file, as it was written; ``comments`` are
-    within the definition, or after it. ``franz_go`` says that it is in the dialect of franz-go."""
+    within the definition, or after it. ``dialect`` is that of its file."""
 
     span: Span = field(compare=False, repr=False)
     name: Spanned[str]
@@ -126,7 +130,7 @@ class MessageDecl:
     module: str | None = None
     comment: str = ""
     comments: tuple[Comment, ...] = ()
-    franz_go: bool = field(default=False, compare=False, repr=False)
+    dialect: Dialect = field(default="json", compare=False, repr=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,7 +157,7 @@ class EnumDecl:
     values: tuple[EnumValueDecl, ...] = ()
     comment: str = ""
     comments: tuple[Comment, ...] = ()
-    franz_go: bool = field(default=False, compare=False, repr=False)
+    dialect: Dialect = field(default="json", compare=False, repr=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -217,7 +221,7 @@ ATTRIBUTES: Mapping[type, Mapping[str, str]] = {
     node: {
         re.sub("_(.)", lambda match: match[1].upper(), field.name): field.name
         for field in dataclasses.fields(node)
-        if field.name not in ("span", "module", "comment", "comments", "franz_go")
+        if field.name not in ("span", "module", "comment", "comments", "dialect")
     }
     for node in NOUNS
 }

@@ -175,13 +175,13 @@ def undescribed_enum(at: EnumSite) -> Iterator[Finding]:
 
     Descriptions become docstrings, and are shown beside values. Definitions in the dialect of franz-go may lack them.
     """
-    if at.decl.franz_go:
+    if at.decl.dialect == "franz-go":
         return
+    is_json = at.decl.dialect == "json"
+    label, help = ("no `about`", "add `about`") if is_json else ("no comment above it", "add a comment above it")
     if not at.enum.doc.strip():
-        yield at.finding(
-            f"enum `{at.enum.name}` has no description", at.decl.name.span, "no `about`", helps=["add `about`"]
-        )
+        yield at.finding(f"enum `{at.enum.name}` has no description", at.decl.name.span, label, helps=[help])
     for one in at.enum.values:
         if not one.doc.strip():
             text = f"value `{one.name}` has no description"
-            yield at.finding(text, one.decl.name.span, "no `about`", helps=["add `about`"], value=one)
+            yield at.finding(text, one.decl.name.span, label, helps=[help], value=one)

@@ -48,7 +48,7 @@ def missing_api_key(at: MessageSite) -> Iterator[Finding]:
         yield at.finding(
             f"{KEYED[at.message.kind]} `{at.message.name}` has no `apiKey`",
             at.decl.name.span,
-            "needs an `apiKey`",
+            "needs `apiKey`",
             others=[(at.decl.type.span, "required for this type")],
             helps=["add `apiKey`"],
         )

@@ -165,7 +165,7 @@ def missing_description(at: StructSite) -> Iterator[Finding]:
     an inline struct has `structAbout` next to the `about` of its field. Definitions in the dialect of franz-go may
     lack them: it asks for none, and has no place for those of inline structs.
     """
-    if at.message.decl.franz_go:
+    if at.message.decl.dialect == "franz-go":
         return
     attribute = "structAbout" if isinstance(at.decl, FieldDecl) else "about"
     if not at.struct.doc.strip():
@@ -178,7 +178,12 @@ def missing_description(at: StructSite) -> Iterator[Finding]:
 
 def _undescribed(at: StructSite | FieldSite, what: str, attribute: str) -> Finding:
     span = at.name_span if isinstance(at, StructSite) else at.decl.name.span
-    return at.finding(f"{what} has no description", span, f"no `{attribute}`", helps=[f"add `{attribute}`"])
+    label, help = f"no `{attribute}`", f"add `{attribute}`"
+    if at.message.decl.dialect == "krammar":
+        label, help = "no comment above it", "add a comment above it"
+        if attribute == "structAbout":
+            label, help = "no paragraph about it", f"end the comment above with a paragraph `{at.struct.name}: …`"
+    return at.finding(f"{what} has no description", span, label, helps=[help])
 
 
 @rule(

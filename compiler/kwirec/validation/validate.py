@@ -10,6 +10,7 @@ from kwirec.diagnostics.diagnostic import Report, Severity
 from kwirec.ir import Schema
 from kwirec.validation import defaults, enums, messages, names, tags, types, versions
 from kwirec.validation.rule import Rule, Subjects
+from kwirec.validation.wording import in_krammar
 
 RULES = tuple(
     rule
@@ -23,9 +24,12 @@ RULES = tuple(
 def validate(schema: Schema, report: Report) -> None:
     """Apply every rule to ``schema``."""
     subjects = Subjects(schema)
+    indented = {one.decl.span.source for one in schema.messages if one.decl.dialect != "json"}
+    indented |= {one.decl.span.source for one in schema.enums if one.decl.dialect != "json"}
     for rule in RULES:
         for finding in rule.check(subjects):
-            report.record(rule.code, finding)
+            is_json = finding.primary.span.source not in indented
+            report.record(rule.code, finding if is_json else in_krammar(finding))
 
 
 def validate_before(block: str, schema: Schema, report: Report) -> None:

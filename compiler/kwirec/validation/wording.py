@@ -1,0 +1,54 @@
+"""Findings about definitions in the indentation notation, in its words: rules name attributes as JSON does."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+
+from kwirec.diagnostics.diagnostic import Finding, Label
+
+_WORDS: Mapping[str, str] = {
+    "aliases": "was",
+    "apiKey": "key",
+    "commonStructs": "not top level",
+    "deprecatedVersions": "deprecated",
+    "entityType": "entity",
+    "flexibleVersions": "flexible",
+    "headerVersions": "header",
+    "latestVersionUnstable": "unstable",
+    "mapKey": "map key",
+    "nullableVersions": "nullable",
+    "sentTo": "coordinator",
+    "taggedVersions": "tagged",
+    "validVersions": "max version",
+    "zeroCopy": "zero copy",
+}
+_QUOTED = re.compile("`([^`]+)`")
+_RANGE = re.compile(r"([0-9]+)(?:\+|-([0-9]+|N))")
+
+
+def in_krammar(finding: Finding) -> Finding:
+    """The finding with attributes and ranges of versions as the indentation notation writes them."""
+    return replace(
+        finding,
+        message=_reworded(finding.message),
+        primary=_label(finding.primary),
+        others=tuple(map(_label, finding.others)),
+        notes=tuple(map(_reworded, finding.notes)),
+        helps=tuple(map(_reworded, finding.helps)),
+    )
+
+
+def _label(label: Label) -> Label:
+    return Label(label.span, _reworded(label.text))
+
+
+def _reworded(text: str) -> str:
+    return _QUOTED.sub(lambda quoted: f"`{_word(quoted[1])}`", text)
+
+
+def _word(word: str) -> str:
+    if (versions := _RANGE.fullmatch(word)) is not None:
+        return f"v{versions[1]}-v{versions[2]}" if versions[2] else f"v{word}"
+    return _WORDS.get(word, word)
