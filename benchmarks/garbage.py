@@ -213,7 +213,8 @@ def timed(path: Path) -> tuple[float, int]:
 
 
 def read(path: Path) -> int:
-    return sum(batch.num_rows for batch in frame_batches(read_pieces([str(path)]), NEEDED, table="exchanges"))
+    made = frame_batches(read_pieces([str(path)]), NEEDED, table="exchanges", bodies="codes")
+    return sum(batch.num_rows for batch in made)
 
 
 if __name__ == "__main__":

@@ -36,7 +36,7 @@ def main(target: str, out: str, *paths: str) -> int:
     tasks = (
         TASKS_PER_CORE * spark.sparkContext.defaultParallelism
     )  # by default, sources count the cores of the driver
-    exchanges = read_exchanges(inputs, columns=EXCHANGE_COLUMNS, partitions=tasks)
+    exchanges = read_exchanges(inputs, columns=EXCHANGE_COLUMNS, partitions=tasks, bodies="codes")
     refusals = read_refusals(inputs, columns=REFUSAL_COLUMNS)
     seen = clients(exchanges, refusals).persist()  # one pass over the inputs
     write(seen.coalesce(1), out, "clients", origin=Origin(str(inputs), inputs.skipped))

@@ -167,7 +167,7 @@ class Run:
         if self.inputs.tables:
             return self.cached(clients(self.read("clients")))
         if exchanges is None:
-            exchanges = self.read("exchanges", *EXCHANGE_COLUMNS)
+            exchanges = self.read("exchanges", *EXCHANGE_COLUMNS, bodies="codes")
         return self.cached(clients(exchanges, self.read("refusals", *REFUSAL_COLUMNS)))
 
     def cached(self, table: Relation) -> Relation:

@@ -183,7 +183,7 @@ def census(run: Run, releases: str | None, guide_url: str, form: str) -> int:
 
     known, exchanges = run.releases(releases), None
     if not run.inputs.tables or any(table.kind == "exchanges" for table in run.inputs.tables):
-        exchanges = run.cached(run.read("exchanges", *EXCHANGE_COLUMNS))
+        exchanges = run.cached(run.read("exchanges", *EXCHANGE_COLUMNS, bodies="codes"))
 
     def make(seen: Relation) -> Report:
         return make_report(seen, exchanges, releases=known)

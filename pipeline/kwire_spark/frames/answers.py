@@ -9,16 +9,16 @@ from collections.abc import Callable
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
+from kwire.errors import KwireError
 from kwire.schema import struct_class
+from kwire_spark.frames.scanning import MOST_CODES, NONE, Outcome, scanner
 
 if TYPE_CHECKING:
     from kwire.message import Message, Struct
+    from kwire.protocol import MessageRegistry
 
 Collect = Callable[[Any, set[int]], None]
 """Adds the error codes of a struct to a set."""
-
-MOST_CODES = 256
-"""Kafka has fewer; a hostile response could make each row large."""
 
 _KNOWN: dict[type[Struct], tuple[Collect, ...]] = {}
 
@@ -39,6 +39,21 @@ def error_codes(response: Message) -> tuple[int, ...]:
 def throttle_ms(response: Message) -> int | None:
     """Milliseconds for which the response asks the client to pause; ``None`` if it has no such field."""
     return getattr(response, "throttle_time_ms", None)
+
+
+def scanned(protocol: MessageRegistry, api_key: int, version: int, data: bytes, at: int) -> Outcome:
+    """Error codes and throttle time of a response whose body begins at ``at``; none if its bytes cannot be read."""
+    try:
+        cls = protocol.response(api_key)
+        if version not in cls.VALID_VERSIONS:
+            return NONE
+        scan = scanner(cls, version)
+        if scan is not None:
+            return scan(data, at)
+        message = cls.decode(data, version, start=at)
+    except (KwireError, IndexError, ValueError):
+        return NONE
+    return error_codes(message), throttle_ms(message)
 
 
 def _collectors(cls: type[Struct]) -> tuple[Collect, ...]:

@@ -12,7 +12,7 @@ from kwire.connection.events import REQUEST_SIZE
 from kwire_kafka import PROTOCOL
 from kwire_spark.capture import Broken, Connection, Piece, largest
 from kwire_spark.frames.connection import ConnectionRows
-from kwire_spark.frames.projection import BUDGET, Budget, ConnectionProjection, Table
+from kwire_spark.frames.projection import ALL, BUDGET, Bodies, Budget, ConnectionProjection, Table
 from kwire_spark.frames.sides import Undecided
 from kwire_spark.options import BrokenInputError
 from kwire_spark.projection import Condition
@@ -38,13 +38,16 @@ def frame_batches(
     failfast: bool = False,
     budget: Budget = BUDGET,
     protocol: MessageRegistry = PROTOCOL,
+    bodies: Bodies = ALL,
 ) -> Iterator[pa.RecordBatch]:
     """The rows of all connections, with the columns of ``schema``: by default all of the ``table``.
 
     Rows have to pass ``conditions``. A broken file yields a ``_corrupt`` row or, with ``failfast``, raises
-    :class:`BrokenInputError`. A batch has 4,096 rows or a few more, or is of about 8 MB of the capture.
+    :class:`BrokenInputError`. A batch has 4,096 rows or a few more, or is of about 8 MB of the capture. With
+    ``bodies`` ``codes``, error codes of exchanges are looked up in the bytes of responses, and no other bodies are
+    read than those that identify clients.
     """
-    projection = ConnectionProjection(table, schema, conditions, budget, protocol)
+    projection = ConnectionProjection(table, schema, conditions, budget, protocol, bodies)
     connections = Connections(projection)
     decoded = connections.decoded
     rows: list[Row] = []

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kwire.connection import ConnectionDecoder, RequestEvent, ResponseEvent, SaslToken, Unanswered, Undecodable
 from kwire.connection.decoder import ENDED
-from kwire.connection.events import CLIENT, SERVER
+from kwire.connection.events import CLIENT, SERVER, Passed
 from kwire_spark.capture import Piece
 from kwire_spark.frames.context import peers
 from kwire_spark.frames.exchange_rows import ExchangeRows
@@ -36,7 +36,17 @@ class ConnectionRows:
     as its server.
     """
 
-    __slots__ = ("_decoder", "_identity", "_projection", "_table", "closed", "connection", "peers", "swapped")
+    __slots__ = (
+        "_decoder",
+        "_identity",
+        "_projection",
+        "_scans",
+        "_table",
+        "closed",
+        "connection",
+        "peers",
+        "swapped",
+    )
 
     def __init__(self, connection: Connection, projection: ConnectionProjection, *, swapped: bool = False) -> None:
         self.connection = connection
@@ -46,6 +56,7 @@ class ConnectionRows:
         """The columns of its ends."""
         self.closed = False
         self._projection = projection
+        self._scans = projection.scans
         self.swapped = swapped
         self._identity = Identity()
         self._table = (FrameRows if projection.table == "frames" else ExchangeRows)(oriented, projection)
@@ -88,6 +99,8 @@ class ConnectionRows:
         """The first half of ``feed``: decodes a piece. ``rows`` has to be given it, in the order of the pieces."""
         direction = OPPOSITE[piece.direction] if self.swapped else piece.direction
         if piece.kind == "data":
+            if self._scans and (passed := self._decoder.pass_over(direction, piece.data, piece.time)) is not None:
+                return [passed]
             return self._decoder.feed(direction, piece.data, piece.time)
         if piece.kind == "gap":
             return self._decoder.gap(direction, piece.size, piece.time)
@@ -105,7 +118,11 @@ class ConnectionRows:
         source, position = piece.source, piece.position
         identity, table = self._identity, self._table
         for event in events:
-            if type(event) is RequestEvent:
+            if type(event) is Passed:
+                if event.direction == CLIENT and identity.candidate:
+                    identity.request(event.request)
+                table.passed(rows, event, identity.known, piece)
+            elif type(event) is RequestEvent:
                 if identity.candidate or event.name in APIS:
                     identity.request(event)
                 table.requested(rows, event, identity.known, source, position)

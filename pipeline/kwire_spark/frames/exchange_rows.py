@@ -7,8 +7,9 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
 
 from kwire.connection import Gap, NotKafka, RequestEvent, ResponseEvent, Skipped, Unanswered, Undecodable
+from kwire.connection.events import CLIENT, Passed
 from kwire.errors import KwireError
-from kwire_spark.frames.answers import error_codes, throttle_ms
+from kwire_spark.frames.answers import error_codes, scanned, throttle_ms
 from kwire_spark.frames.context import Columns, ContextCache, RequestContext, peers
 from kwire_spark.frames.identity import Client
 from kwire_spark.frames.payload import shown
@@ -18,7 +19,7 @@ from kwire_spark.unread import MISSING, NO_FRAME, NOT_KAFKA, PARTIAL, STRAY
 if TYPE_CHECKING:
     from kwire.connection import Event
     from kwire.protocol import MessageRegistry
-    from kwire_spark.capture import Connection
+    from kwire_spark.capture import Connection, Piece
     from kwire_spark.frames.projection import ConnectionProjection
     from kwire_spark.rows import Row
 
@@ -123,6 +124,54 @@ class ExchangeRows:
             large = self._projection.undecoded(event, asked.context) if len(event.data) > self._large else None
             self._exchange(rows, asked, event, "answered", asked.wrong or large)
 
+    def passed(self, rows: list[Row], event: Passed, client: Client, piece: Piece) -> None:
+        """Like ``requested`` and ``responded``, for the only frame in the data of ``piece``."""
+        request = event.request
+        if event.direction == CLIENT:
+            context, number, size = self.contexts.of(request.header, client), self._number, len(piece.data)
+            place = piece.source, piece.position, event.time
+            self._number = number + 1
+            self._waiting[event.position] = Asked(
+                context, number, *place, request.header.correlation_id, size, None, False, None
+            )
+            return
+        asked = self._take(rows, request.position)
+        codes = throttle = None
+        if self._errors:
+            api_key = request.header.api_key
+            codes, throttle = scanned(self._projection.protocol, api_key, request.version, piece.data, event.body)
+        rows.append(
+            _row(
+                self._answered(asked),
+                position=asked.position,
+                number=asked.number,
+                time=micros(asked.time),
+                correlation_id=asked.correlation_id,
+                error_codes=codes,
+                throttle_ms=throttle,
+                latency_ms=(event.time - asked.time) * 1000,
+                request_size=asked.size,
+                response_size=len(piece.data),
+            )
+        )
+
+    def _answered(self, asked: Asked) -> Row:
+        """The values that the row of an answered request shares with all of its kind."""
+        context = asked.context
+        if context.source == asked.source:
+            return context.answered
+        shared = _shared_row(
+            source=asked.source,
+            **self._peers,
+            **context.columns,
+            outcome="answered",
+            response_version=context.version,
+            forwarded=False,
+            reason=context.unknown,
+        )
+        context.source, context.answered = asked.source, shared
+        return shared
+
     def happened(self, rows: list[Row], event: Event, source: str, position: int) -> None:
         if isinstance(event, Unanswered):
             asked = self._take(rows, event.request.position)
@@ -203,10 +252,9 @@ class ExchangeRows:
         """The values that this row shares with others of its kind: nearly all are answered, in the version of the
         request."""
         context, source, version = asked.context, asked.source, _version(answer)
-        usual = outcome == "answered" and version == context.version and reason is None
-        if usual and context.source == source:
-            return context.answered
-        shared = _shared_row(
+        if outcome == "answered" and version == context.version and reason is None:
+            return self._answered(asked)
+        return _shared_row(
             source=source,
             **self._peers,
             **context.columns,
@@ -215,9 +263,6 @@ class ExchangeRows:
             forwarded=False,
             reason=reason or (context.unknown if outcome in ("answered", "none") else None),
         )
-        if usual:
-            context.source, context.answered = source, shared
-        return shared
 
     def _row(self, asked: Asked, shared: Row, answer: Answer) -> Row:
         codes = throttle = latency = response_size = response_bytes = None
@@ -227,8 +272,12 @@ class ExchangeRows:
                 response_size = answer.size
             if self._shown:
                 response_bytes = shown(self._projection.protocol, answer)
-        if self._errors and type(answer) is ResponseEvent and answer.message is not None:
-            codes, throttle = error_codes(answer.message), throttle_ms(answer.message)
+        if self._errors and type(answer) is ResponseEvent:
+            if answer.message is not None:
+                codes, throttle = error_codes(answer.message), throttle_ms(answer.message)
+            elif self._projection.scans and asked.context.unknown is None:
+                api_key, at = asked.context.columns["api_key"], answer.body_offset
+                codes, throttle = scanned(self._projection.protocol, api_key, answer.version, answer.data, at)
         return _row(
             shared,
             position=asked.position,

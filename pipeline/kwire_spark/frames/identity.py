@@ -17,7 +17,8 @@ from kwire.connection.events import CLIENT
 
 APIS = frozenset({"ApiVersions", "SaslHandshake", "SaslAuthenticate"})
 """APIs whose bodies identify the client."""
-
+MESSAGES = APIS - {"ApiVersions"} | {"ApiVersionsRequest"}
+"""These bodies, by names of APIs and messages."""
 
 LONGEST = 1000
 """Names are cut to this length, because they are kept for every connection and row."""

@@ -22,6 +22,11 @@ if TYPE_CHECKING:
 
 Table = Literal["frames", "exchanges"]
 
+Bodies = Literal["all", "codes"]
+ALL: Bodies = "all"
+CODES: Bodies = "codes"
+"""Whether all bodies are decoded, or only those that identify clients, and others read for error codes alone."""
+
 TABLES: dict[str, pa.Schema] = {"frames": FRAMES, "exchanges": EXCHANGES}
 
 _IDENTITY = {"software_name", "software_version", "principal"}
@@ -54,9 +59,10 @@ class ConnectionProjection(Projection):
     """Columns and rows of FRAMES or EXCHANGES. Columns that are not needed and take time to compute are null.
 
     ``errors`` and ``shown`` say whether error codes and bytes are needed, ``bodies`` which APIs have to be decoded.
+    With ``scans``, error codes of the others are looked up in their bytes.
     """
 
-    __slots__ = ("bodies", "budget", "errors", "shown", "table")
+    __slots__ = ("bodies", "budget", "errors", "scans", "shown", "table")
 
     def __init__(
         self,
@@ -65,13 +71,18 @@ class ConnectionProjection(Projection):
         conditions: Sequence[Condition] = (),
         budget: Budget = BUDGET,
         protocol: MessageRegistry = PROTOCOL,
+        bodies: Bodies = ALL,
     ) -> None:
         super().__init__(table, schema, conditions, protocol)
         self.budget = budget
         self.table: Table = table
         self.errors = bool(self.columns & {"error_codes", "throttle_ms"})
         self.shown = bool(self.columns & _SHOWN[table])
-        self.bodies = _bodies(self.columns, table, conditions, self.shown)
+        self.scans = bodies == CODES and table == "exchanges" and not self.shown
+        if self.scans:
+            self.bodies: frozenset[str] | bool = identity.MESSAGES | {"Envelope"}
+        else:
+            self.bodies = _bodies(self.columns, table, conditions, self.shown)
 
     def undecoded(self, event: RequestEvent | ResponseEvent, context: RequestContext) -> str | None:
         """Why the body of a frame above ``budget.decoded`` was not decoded; ``None`` if it was, or is not needed."""

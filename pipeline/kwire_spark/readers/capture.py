@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from kwire_spark.capture import read_pieces
 from kwire_spark.frames import Table, frame_batches
-from kwire_spark.frames.projection import BUDGET, TABLES, Budget
+from kwire_spark.frames.projection import ALL, BUDGET, CODES, TABLES, Budget
 from kwire_spark.options import Options
 from kwire_spark.readers.base import Reader, stored_size
 from kwire_spark.worker import tune_worker
@@ -37,6 +37,7 @@ class CaptureReader(Reader):
             failfast=options.failfast,
             budget=budget,
             protocol=options.protocol(),
+            bodies=CODES if options.choice("bodies", ALL, (ALL, CODES)) == CODES else ALL,
         )
 
     @classmethod

@@ -19,6 +19,9 @@
                    records, make up nearly all of it; otherwise ``reason`` says so, and there are no error codes
 ``maxHeld``        limit of the bytes that all connections of a task keep while they wait for the rest of frames or
                    for responses (default: 32m). Beyond it those with most are dropped, and rows say so.
+``bodies``         ``all`` (default): those that the columns need are decoded; ``outcome`` is ``undecodable`` where
+                   that fails. ``codes``: of exchanges without bytes, only those that identify clients are decoded,
+                   and error codes are looked up in the bytes of responses, which takes a third of the time
 ``protocol``       the generated package that defines the messages (default: kwire_kafka), installed on all workers
 ``pushdown``       ``true`` lets filters of the query reduce the work: see below (default: false)
 =================  ===================================================================================================

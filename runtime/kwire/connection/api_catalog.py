@@ -28,6 +28,12 @@ def _keys(protocol: MessageRegistry) -> frozenset[int]:
     return frozenset(protocol.api_keys)
 
 
+@lru_cache(8)
+def _responses(protocol: MessageRegistry) -> dict[tuple[int, int], tuple[int, type[Message] | None]]:
+    """What is known of responses by API key and version: one table for all connections."""
+    return {}
+
+
 class ApiCatalog:
     """The APIs of ``protocol``. Its checks are fast and give no reasons: most of the bytes they see are noise."""
 
@@ -36,6 +42,7 @@ class ApiCatalog:
         self.max_decoded = max_decoded
         self.keys = _keys(protocol)
         self._header_versions: dict[tuple[int, int], int] = {}  # known ones only: every frame is classified by them
+        self._responses = _responses(protocol)
 
     def name(self, api_key: int) -> str:
         """The name of an API, such as ``Fetch``; ``api key 999`` if it is unknown."""
@@ -53,6 +60,17 @@ class ApiCatalog:
             return -1
         header_version = self._header_versions[api_key, version] = cls.header_version(version)
         return header_version
+
+    def response(self, api_key: int, version: int) -> tuple[int, type[Message] | None]:
+        """The header version and the class of a response; -1 if its bytes decide, or the version is unknown."""
+        known = self._responses.get((api_key, version))
+        if known is not None:
+            return known
+        cls = self.protocol.response(api_key) if api_key in self.keys else None
+        if cls is None or version not in cls.VALID_VERSIONS or cls.__name__ == "ApiVersionsResponse":
+            return -1, None
+        known = self._responses[api_key, version] = cls.header_version(version), cls
+        return known
 
     def is_newer(self, api_key: int, version: int) -> bool:
         """Whether ``version`` is slightly above the known versions of a known API."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from struct import Struct
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
+
+from librt.strings import read_i32_be
 
 from kwire.connection.events import CLIENT, SERVER, RequestEvent, ResponseEvent, SaslToken, Undecodable
 from kwire.errors import DecodeError
@@ -23,18 +25,38 @@ if TYPE_CHECKING:
 PRODUCE, SASL_HANDSHAKE, ENVELOPE = "Produce", "SaslHandshake", "Envelope"
 """APIs with special rules. They are recognised by name, because in other protocols their keys mean something else."""
 
+HEAD = 256
+"""The longest header that is kept, in bytes."""
+
 REQUEST_START = Struct(">hhi")
 """API key, version and correlation id, with which all request headers begin."""
 
 
+MAX_KNOWN = 64
+"""Headers kept per connection. Clients send fewer kinds, but bytes may be any number of them."""
+
+
+class KnownHeader(NamedTuple):
+    """A header that was read: ``rest`` are its bytes after the correlation id, up to the body."""
+
+    rest: bytes
+    header: RequestHeader
+    offset: int
+    cls: type[Message]
+    name: str
+    wanted: bool
+    """Whether the body is decoded."""
+
+
 class EventReader:
-    """Decodes headers, and ``bodies``: all, none, or those of the named APIs."""
+    """Decodes headers, and ``bodies``: all, none, or those of the named APIs and messages."""
 
     def __init__(self, catalog: ApiCatalog, policy: Policy, *, bodies: bool | Collection[str]) -> None:
         self._catalog = catalog
         self._protocol = catalog.protocol
         self._policy = policy
         self._bodies = None if bodies is True else frozenset(bodies or ())  # None: all
+        self._known: dict[bytes, KnownHeader] = {}  # by API key and version
 
     def request(self, frame: Frame, message: Message | None = None) -> RequestEvent | Undecodable:
         """The event of a request. A given ``message`` is not decoded again."""
@@ -78,9 +100,21 @@ class EventReader:
         data = frame.data
         header: RequestHeader | None = None
         name = "request"
+        cls: type[Message] | None
         try:
-            header, offset, cls = self._protocol.request_header(data, self._policy)
-            name = self._catalog.name(header.api_key)
+            known = self._known.get(data[:4])
+            if known is not None and data.startswith(known.rest, 8):
+                _, last, offset, cls, name, _ = known
+                header = RequestHeader(
+                    api_key=last.api_key,
+                    api_version=last.api_version,
+                    correlation_id=read_i32_be(data, 4),
+                    client_id=last.client_id,
+                )
+            else:
+                header, offset, cls = self._protocol.request_header(data, self._policy)
+                name = self._catalog.name(header.api_key)
+                self._know(data, header, offset, cls, name)
             if message is None:
                 message = self._message(cls, name, data, offset, header.api_version)
         except DecodeError as error:
@@ -90,13 +124,56 @@ class EventReader:
             request.expects_response = _wants_response(cls, data, offset, header.api_version)
         return request
 
+    def _know(self, data: bytes, header: RequestHeader, offset: int, cls: type[Message] | None, name: str) -> None:
+        """Keep a header, because nearly all headers of a connection are alike but for the correlation id."""
+        if len(self._known) >= MAX_KNOWN:
+            self._known.clear()
+        if cls is not None and offset <= HEAD and not header.unknown_tags:
+            self._known[data[:4]] = KnownHeader(data[8:offset], header, offset, cls, name, self._wants(cls, name))
+
+    def passed(self, data: bytes, time: float, position: int) -> RequestEvent:
+        """The event, without bytes, of the request in the frame ``data``, whose header is a :meth:`plain` one."""
+        known = self._known[data[4:8]]
+        header = RequestHeader(
+            api_key=known.header.api_key,
+            api_version=known.header.api_version,
+            correlation_id=read_i32_be(data, 8),
+            client_id=known.header.client_id,
+        )
+        return RequestEvent(time, CLIENT, position, time, b"", known.name, header, known.offset)
+
+    def plain(self, data: bytes) -> bool:
+        """Whether the frame ``data`` is of a request like one before that asks for a response, and of no other
+        interest."""
+        known = self._known.get(data[4:8])
+        if known is None or known.wanted or not data.startswith(known.rest, 12):
+            return False
+        if known.name == PRODUCE:
+            return _wants_response(known.cls, data, known.offset + 4, known.header.api_version)
+        return known.name != SASL_HANDSHAKE
+
+    def plain_body(self, data: bytes, answered: InFlightRequest) -> int:
+        """Where the body begins in the frame ``data`` with the response to ``answered``, if its body is not decoded;
+        else -1."""
+        request = answered.request
+        if not isinstance(request, RequestEvent) or request.inner is not None or request.name == SASL_HANDSHAKE:
+            return -1
+        number, cls = self._catalog.response(answered.api_key, answered.version)
+        if cls is None or self._wants(cls, request.name) or len(data) < 9:
+            return -1
+        return 8 if number == 0 else 9 if number == 1 and not data[8] else -1
+
+    def _wants(self, cls: type[Message], name: str) -> bool:
+        """Whether the bodies of a message are decoded."""
+        return self._bodies is None or name in self._bodies or cls.__name__ in self._bodies
+
     def _response(
         self, frame: Frame, api_key: int, version: int, request: RequestEvent | Undecodable
     ) -> ResponseEvent | Undecodable:
         data, name = frame.data, self._catalog.name(api_key)
         header: ResponseHeader | None = None
         try:
-            header, offset, cls, version = self._protocol.response_header(data, api_key, version, self._policy)
+            header, offset, cls, version = self._response_header(data, api_key, version)
             message = self._message(cls, name, data, offset, version)
         except DecodeError as error:
             return undecodable(frame, str(error), error, name, header, request)
@@ -104,10 +181,21 @@ class EventReader:
             frame.time, SERVER, frame.position, frame.started, data, name, header, offset, version, request, message
         )
 
+    def _response_header(
+        self, data: bytes, api_key: int, version: int
+    ) -> tuple[ResponseHeader, int, type[Message] | None, int]:
+        """As ``MessageRegistry.response_header``; most differ by the correlation id alone."""
+        number, cls = self._catalog.response(api_key, version)
+        if number == 0 and len(data) >= 4:
+            return ResponseHeader(correlation_id=read_i32_be(data, 0)), 4, cls, version
+        if number == 1 and len(data) >= 5 and data[4] == 0:
+            return ResponseHeader(correlation_id=read_i32_be(data, 0)), 5, cls, version
+        return self._protocol.response_header(data, api_key, version, self._policy)
+
     def _message(
         self, cls: type[Message] | None, name: str, data: bytes, offset: int, version: int
     ) -> Message | None:
-        if cls is None or (self._bodies is not None and name not in self._bodies):
+        if cls is None or not self._wants(cls, name):
             return None
         return decode_within(self._catalog.max_decoded, cls, data, version, self._policy, offset)
 

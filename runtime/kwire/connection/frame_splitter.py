@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 
 from kwire.connection.detect import MIN_TLS_SIZE, PREFIX_SIZES, sniff_protocol
 from kwire.connection.events import Gap, NotKafka, Skipped
-from kwire.connection.framing import IMPOSSIBLE, INCOMPLETE, POSSIBLE
+from kwire.connection.framing import EXPECTED, IMPOSSIBLE, INCOMPLETE, POSSIBLE
 from kwire.connection.search import Search
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
+    from collections.abc import Generator, Iterable, Iterator
 
     from kwire.connection.events import Direction, Event
     from kwire.connection.framing import Framing
@@ -91,15 +91,50 @@ class FrameSplitter:
         self._ended = False
         self._ignored: int | None = None  # number of bytes that were only counted
 
-    def feed(self, data: bytes | bytearray | memoryview, time: float) -> Iterator[Frame | Event]:
+    def feed(self, data: bytes | bytearray | memoryview, time: float) -> Iterable[Frame | Event]:
         """The frames and events that ``data`` completes, in order."""
         if self._ignored is not None:
             self._ignored += len(data)
-            return
-        if not self._buffer:
+            return ()
+        buffer = self._buffer
+        if not buffer:
             self._started = time
-        self._buffer += data
-        yield from self._split(time)
+            if self._synced and self._search is None and type(data) is bytes:
+                frame = self._whole(data, time)
+                if frame is not None:
+                    return (frame,)
+        elif self._kind != INCOMPLETE and self._search is None:
+            if len(buffer) + len(data) < 4 + self._size - self._missing:
+                buffer += data
+                return ()
+        buffer += data
+        return self._split(time)
+
+    def _whole(self, data: bytes, time: float) -> Frame | None:
+        """The frame that ``data`` is: most small ones are a packet. ``None`` if it is anything else."""
+        size = len(data) - 4
+        if not 0 <= size <= self._max_frame or _SIZE.unpack_from(data)[0] != size:
+            return None
+        kind = self._framing.classify(data, 0, size)
+        if kind != EXPECTED:
+            return None
+        frame = Frame(time, self._direction, self._base, time, data[4:], kind)
+        self._base += len(data)
+        return frame
+
+    def pass_over(self, data: bytes, time: float) -> int:
+        """Take ``data`` if it is a whole frame where one is known to begin, and return its position; else -1.
+
+        Whether it is a frame of this direction is for the caller to know.
+        """
+        if self._buffer or not self._synced or self._search is not None or self._ignored is not None:
+            return -1
+        size = len(data) - 4
+        if size > self._max_frame or _SIZE.unpack_from(data)[0] != size:
+            return -1
+        position, self._started = self._base, time
+        self._base += len(data)
+        return position
 
     def gap(self, size: int, time: float) -> Iterator[Frame | Event]:
         """Record that ``size`` bytes were not seen (0 if unknown). A gap within one frame damages only that frame."""

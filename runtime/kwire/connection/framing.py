@@ -49,7 +49,7 @@ class Framing(Protocol):
     lookahead: int
     """The number of bytes after a doubtful frame that show whether another frame starts within it."""
 
-    def classify(self, buffer: bytearray, at: int, size: int) -> int:
+    def classify(self, buffer: bytes | bytearray, at: int, size: int) -> int:
         """The class of the frame of ``size`` bytes whose size field is at ``at``: ``INCOMPLETE`` to
         ``IMPOSSIBLE``."""
 
@@ -81,7 +81,7 @@ class RequestFraming:
         self._catalog = catalog
         self._pattern = _request_pattern(catalog.keys, max_frame)
 
-    def classify(self, buffer: bytearray, at: int, size: int) -> int:
+    def classify(self, buffer: bytes | bytearray, at: int, size: int) -> int:
         if self.expects_tokens and size < self.prefix_size - 4:
             return TOKEN
         if size < self.prefix_size - 4:
@@ -155,7 +155,7 @@ class ResponseFraming:
         self._in_flight = in_flight
         self._max_frame = max_frame
 
-    def classify(self, buffer: bytearray, at: int, size: int) -> int:
+    def classify(self, buffer: bytes | bytearray, at: int, size: int) -> int:
         if size < 4:
             return TOKEN if self.expects_tokens else IMPOSSIBLE
         if len(buffer) < at + self.prefix_size:

@@ -51,6 +51,15 @@ class InFlightRequests:
     def __contains__(self, correlation_id: int) -> bool:
         return correlation_id in self._by_id
 
+    @property
+    def first(self) -> InFlightRequest | None:
+        """The oldest request."""
+        return self._queue[0] if self._queue else None
+
+    def has_room(self, size: int) -> bool:
+        """Whether a request of this size can be added without removing another."""
+        return len(self._queue) < self._max_requests and self.bytes + size <= self._max_bytes
+
     def oldest(self, correlation_id: int) -> InFlightRequest:
         """The oldest request with this id; ``KeyError`` if there is none."""
         return self._by_id[correlation_id][0]

@@ -1,0 +1,194 @@
+"""The error codes and the throttle time of a response, straight from its bytes.
+
+A function is made once for each class and version: it goes through the bytes, skips what is neither, and makes no
+objects. Its source has numbers of the layout and no text of a definition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from librt.strings import read_i16_be, read_i32_be
+
+from kwire.schema import SIZES, PresentField, present_fields, struct_class
+from kwire.wire import read_uvarint
+
+if TYPE_CHECKING:
+    from kwire.message import Message, Struct
+
+Outcome = tuple[tuple[int, ...], int | None]
+"""The distinct error codes in ascending order, without 0, and the milliseconds to pause."""
+Scan = Callable[[bytes, int], Outcome]
+
+MOST_CODES = 256
+"""Kafka has fewer; a hostile response could make each row large."""
+DEEPEST = 16
+"""How deep structs may be nested."""
+
+NONE: Outcome = ((), None)
+
+
+class _OtherwiseError(Exception):
+    """The layout has an error code or throttle time where no function looks for it: in a tagged field."""
+
+
+_SCANS: dict[tuple[type[Message], int], Scan | None] = {}
+
+
+def scanner(cls: type[Message], version: int) -> Scan | None:
+    """The function for a class and one of its versions; ``None`` if its messages have to be decoded instead.
+
+    The function takes bytes and the offset of the body. It raises ``IndexError`` or ``ValueError`` for a body that
+    cannot be read to its end. It does not check what it skips, such as whether text is UTF-8.
+    """
+    if (cls, version) not in _SCANS:
+        _SCANS[cls, version] = _made(cls, version)
+    return _SCANS[cls, version]
+
+
+def _made(cls: type[Message], version: int) -> Scan | None:
+    try:
+        body = list(_Emitter(cls, version).message())
+    except _OtherwiseError:
+        return None
+    scope: dict[str, Any] = {"i16": read_i16_be, "i32": read_i32_be, "uvarint": read_uvarint, "tags": _tags}
+    scope["finished"] = _finished
+    scope["throttle"] = getattr(cls(), "throttle_time_ms", None)  # of versions without it
+    lines = ["def scan(data, pos, throttle=throttle):", "    codes, end = set(), len(data)", *body]
+    exec("\n".join([*lines, "    return finished(codes, throttle, pos, end)"]), scope)
+    return scope["scan"]  # type: ignore[no-any-return]
+
+
+def _finished(codes: set[int], throttle: int | None, pos: int, end: int) -> Outcome:
+    if pos > end:
+        raise IndexError("the message goes on")
+    codes.discard(0)
+    return (tuple(sorted(codes)[:MOST_CODES]) if codes else ()), throttle
+
+
+def _tags(data: bytes, pos: int) -> int:
+    """The position after tagged fields, whose count is at ``pos``."""
+    count, pos = read_uvarint(data, pos)
+    for _ in range(count):
+        _, pos = read_uvarint(data, pos)
+        size, pos = read_uvarint(data, pos)
+        if size < 0:
+            raise ValueError("a negative size")
+        pos += size
+    return pos
+
+
+class _Emitter:
+    """Emits statements that move ``pos`` past a struct, and add to ``codes`` on the way."""
+
+    def __init__(self, cls: type[Message], version: int) -> None:
+        self._cls = cls
+        self._version = version
+        self._skipped = 0  # bytes of fixed size that no statement has passed over yet
+
+    def message(self) -> Iterator[str]:
+        yield from self._struct(self._cls, 1)
+        yield from self._passed(1)
+
+    def _struct(self, cls: type[Struct], depth: int) -> Iterator[str]:
+        if depth > DEEPEST:
+            raise _OtherwiseError
+        for field in present_fields(cls, self._version):
+            if not field.is_tagged:
+                yield from self._field(cls, field, depth)
+            elif _tells(cls, field, self._version) or field.name == "throttle_time_ms":
+                raise _OtherwiseError
+        if self._version in cls.FLEXIBLE_VERSIONS:
+            yield from self._passed(depth)
+            yield from _indented(depth, "n = data[pos]", "pos = tags(data, pos) if n else pos + 1")
+
+    def _field(self, cls: type[Struct], field: PresentField, depth: int) -> Iterator[str]:
+        owner = struct_class(cls, field)
+        if field.is_array:
+            yield from self._array(cls, field, owner, depth)
+        elif owner is not None and field.is_nullable:
+            yield from self._passed(depth)
+            yield from _indented(depth, "n = data[pos]", "pos += 1", "if n < 128:")
+            yield from self._whole(owner, depth + 1)
+        elif owner is not None:
+            yield from self._struct(owner, depth)
+        elif field.type in SIZES:
+            yield from self._number(cls, field, depth)
+        else:
+            yield from self._blob(field, depth, nullable=field.is_nullable)
+
+    def _number(self, cls: type[Struct], field: PresentField, depth: int) -> Iterator[str]:
+        if _is_code(field):
+            yield from _indented(depth, f"codes.add(i16(data, pos + {self._skipped}))")
+        elif field.name == "throttle_time_ms" and field.type == "int32" and cls is self._cls:
+            yield from _indented(depth, f"throttle = i32(data, pos + {self._skipped})")
+        self._skipped += SIZES[field.type]
+
+    def _blob(self, field: PresentField, depth: int, *, nullable: bool) -> Iterator[str]:
+        yield from self._length(field, 2 if field.element_type == "string" else 4, depth, nullable=nullable)
+        yield from _indented(depth, "if n > 0:", "    pos += n")
+
+    def _array(self, cls: type[Struct], field: PresentField, owner: type[Struct] | None, depth: int) -> Iterator[str]:
+        yield from self._length(field, 4, depth, nullable=field.is_nullable)
+        yield from _indented(depth, "if n > end - pos:", "    raise ValueError")
+        if field.element_type in SIZES:
+            size: int | None = SIZES[field.element_type]
+        else:
+            size = None if owner is None else _size(owner, self._version)
+        if size is not None and not (owner is not None and _has_codes(owner, self._version)):
+            yield from _indented(depth, "if n > 0:", f"    pos += n * {size}")
+            return
+        yield from _indented(depth, "for _ in range(n):")
+        if owner is not None:
+            yield from self._whole(owner, depth + 1)
+        else:
+            yield from self._blob(field, depth + 1, nullable=False)
+
+    def _whole(self, owner: type[Struct], depth: int) -> Iterator[str]:
+        """A struct in a block of its own, with at least one statement."""
+        yield from self._struct(owner, depth)
+        yield from self._passed(depth)
+        yield from _indented(depth, "pass")
+
+    def _length(self, field: PresentField, size: int, depth: int, *, nullable: bool) -> Iterator[str]:
+        """Sets ``n`` to a length or count, 0 for null where that is allowed."""
+        yield from self._passed(depth)
+        if field.is_compact:
+            yield from _indented(depth, "n = data[pos] - 1", "pos += 1", "if n > 126:")
+            yield from _indented(depth + 1, "n, pos = uvarint(data, pos - 1)", "n -= 1")
+        else:
+            yield from _indented(depth, f"n = {'i16' if size == 2 else 'i32'}(data, pos)", f"pos += {size}")
+        if not nullable:
+            yield from _indented(depth, "if n < 0:", "    raise ValueError")
+
+    def _passed(self, depth: int) -> Iterator[str]:
+        if self._skipped:
+            yield from _indented(depth, f"pos += {self._skipped}")
+            self._skipped = 0
+
+
+def _indented(depth: int, *lines: str) -> Iterator[str]:
+    return ("    " * depth + line for line in lines)
+
+
+def _is_code(field: PresentField) -> bool:
+    return field.type == "int16" and field.name.endswith("error_code")
+
+
+def _tells(cls: type[Struct], field: PresentField, version: int) -> bool:
+    """Whether a field is or contains an error code."""
+    owner = struct_class(cls, field)
+    return _is_code(field) or (owner is not None and _has_codes(owner, version))
+
+
+def _has_codes(cls: type[Struct], version: int) -> bool:
+    return any(_tells(cls, field, version) for field in present_fields(cls, version))
+
+
+def _size(cls: type[Struct], version: int) -> int | None:
+    """The bytes of a struct whose fields all have a fixed size."""
+    fields = present_fields(cls, version)
+    if version in cls.FLEXIBLE_VERSIONS or not all(field.type in SIZES for field in fields):
+        return None
+    return sum(SIZES[field.type] for field in fields)

@@ -1,0 +1,89 @@
+"""Error codes from the bytes of responses are those of decoded responses, and `clients` decodes nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from kwire import message
+from kwire.connection import event_reader
+from kwire.errors import EncodeError
+from kwire_kafka import PROTOCOL
+from kwire_spark.capture import read_pieces
+from kwire_spark.columns import EXCHANGES
+from kwire_spark.frames import frame_batches, identity
+from kwire_spark.frames.answers import error_codes, scanned, throttle_ms
+from kwire_spark.frames.projection import ALL, CODES, Bodies
+from kwire_spark.frames.scanning import NONE, scanner
+from kwire_spark.tables.clients import EXCHANGE_COLUMNS
+from tests.effort import one_in
+from tests.pipeline.capture_files import merged, packets, recorded, recordings, write_pcap
+from tests.pipeline.test_error_codes import RESPONSES, failing
+
+NEEDED = pa.schema([EXCHANGES.field(name) for name in EXCHANGE_COLUMNS])
+
+
+def bodies(name: str) -> Iterator[tuple[int, bytes]]:
+    """A message of every version, with a code in each field for one if the version can have all of them."""
+    cls = PROTOCOL[name]
+    for version in cls.VALID_VERSIONS:
+        try:
+            yield version, failing(cls, count(1)).encode(version)
+        except EncodeError:
+            yield version, cls().encode(version)
+
+
+@pytest.mark.parametrize("name", RESPONSES)
+def test_codes_and_throttle_time_are_those_of_the_decoded_response(name: str) -> None:
+    cls = PROTOCOL[name]
+    assert cls.API_KEY is not None
+    for version, body in bodies(name):
+        response = cls.decode(body, version)
+        expected = error_codes(response), throttle_ms(response)
+        assert scanned(PROTOCOL, cls.API_KEY, version, b"before" + body, 6) == expected, version
+
+
+@pytest.mark.parametrize("name", one_in(5, RESPONSES))
+def test_bytes_that_end_early_or_are_noise_raise_nothing_else(name: str) -> None:
+    cls = PROTOCOL[name]
+    assert cls.API_KEY is not None
+    for version, body in bodies(name):
+        if scanner(cls, version) is not None:
+            for end in range(0, len(body), max(1, len(body) // 50)):
+                assert scanned(PROTOCOL, cls.API_KEY, version, body[:end], 0) == NONE
+                scanned(PROTOCOL, cls.API_KEY, version, body[:end] + b"\xff" * (len(body) - end), 0)
+
+
+def clients_columns(path: Path, read: Bodies) -> list[dict[str, Any]]:
+    made = frame_batches(read_pieces([str(path)]), NEEDED, table="exchanges", bodies=read)
+    return pa.Table.from_batches(made, NEEDED).to_pylist()  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize("handshake", [True, False])
+@pytest.mark.parametrize("size", [50, 1448])
+@pytest.mark.parametrize("name", one_in(3, recordings()))
+def test_recorded_traffic_gives_the_same_rows(tmp_path: Path, name: str, size: int, handshake: bool) -> None:
+    sent = merged(packets(one, handshake=handshake, size=size) for one in recorded(name))
+    path = write_pcap(tmp_path / "a.pcap", sent)
+    assert clients_columns(path, CODES) == clients_columns(path, ALL)
+
+
+def test_only_what_identifies_clients_is_decoded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    decoded: set[str] = set()
+    decode_within = message.decode_within
+
+    def noted(most: int, cls: Any, *rest: Any) -> Any:
+        decoded.add(cls.__name__)
+        return decode_within(most, cls, *rest)
+
+    monkeypatch.setattr(event_reader, "decode_within", noted)
+    sent = merged(packets(one) for one in recorded("librdkafka-on-4.1.1"))
+    rows = clients_columns(write_pcap(tmp_path / "a.pcap", sent), CODES)
+    assert len({row["api"] for row in rows}) > 5
+    allowed = {name + ending for name in identity.APIS | {"Envelope"} for ending in ("Request", "Response")}
+    assert "ApiVersionsRequest" in decoded <= allowed - {"ApiVersionsResponse"}

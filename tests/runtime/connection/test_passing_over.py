@@ -1,0 +1,101 @@
+"""Frames that are passed over leave a connection as if they had been read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kwire.connection import CLIENT, SERVER, ConnectionDecoder, Direction, RequestEvent, ResponseEvent
+from kwire.connection.events import Event, Passed
+from kwire.frames import frame
+from kwire_kafka import PROTOCOL, ApiVersionsRequest, HeartbeatRequest, HeartbeatResponse, ProduceRequest
+
+Sent = list[tuple[Direction, bytes]]
+
+
+def decoder(**options: Any) -> ConnectionDecoder:
+    given: dict[str, Any] = {"bodies": {"ApiVersionsRequest"}, "start": "beginning", "keep_requests": False}
+    return ConnectionDecoder(PROTOCOL, **(given | options))
+
+
+def asked(message: Any, version: int, number: int) -> tuple[Direction, bytes]:
+    return CLIENT, frame(PROTOCOL.encode_request(message, version, correlation_id=number, client_id="me"))
+
+
+def answered(message: Any, version: int, number: int) -> tuple[Direction, bytes]:
+    return SERVER, frame(PROTOCOL.encode_response(message, version, correlation_id=number))
+
+
+def told(event: Event) -> tuple[Any, ...]:
+    kind = {RequestEvent: CLIENT, ResponseEvent: SERVER, Passed: event.direction}.get(type(event), repr(event))
+    request = event.request if isinstance(event, (Passed, ResponseEvent)) else event
+    assert isinstance(request, RequestEvent)
+    return kind, event.time, event.position, request.name, request.position, request.header
+
+
+HEARTBEATS: Sent = [
+    one for n in range(4) for one in (asked(HeartbeatRequest(), 4, n), answered(HeartbeatResponse(), 4, n))
+]
+
+
+def test_requests_and_responses_like_earlier_ones_are_passed_over() -> None:
+    read, passing = decoder(), decoder()
+    kinds = []
+    for time, (direction, data) in enumerate(HEARTBEATS):
+        expected = read.feed(direction, data, float(time))
+        passed = passing.pass_over(direction, data, float(time))
+        events = [passed] if passed else passing.feed(direction, data, float(time))
+        kinds.append(passed is not None)
+        assert [told(event) for event in events] == [told(event) for event in expected]
+        assert (passing.held, passing.in_flight) == (read.held, read.in_flight)
+    assert kinds == [False, True, True, True, True, True, True, True]
+
+
+def test_the_body_begins_after_size_and_header() -> None:
+    passing = decoder()
+    passing.feed(*HEARTBEATS[0], 0.0)
+    for direction, data in HEARTBEATS[1:3]:
+        passed = passing.pass_over(direction, data, 1.0)
+        assert passed is not None
+        message = HeartbeatRequest if direction == CLIENT else HeartbeatResponse
+        assert message.decode(data[passed.body :], 4) == message()
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        asked(ApiVersionsRequest(), 3, 9)[1],
+        asked(ProduceRequest(acks=0), 9, 9)[1],
+        HEARTBEATS[2][1] + HEARTBEATS[4][1],
+        HEARTBEATS[2][1][:-1],
+        b"",
+        b"\0\0\0\0",
+        asked(HeartbeatRequest(), 3, 9)[1],
+    ],
+    ids=["wanted", "no response", "two", "part", "nothing", "empty", "unknown"],
+)
+def test_anything_else_is_left_alone(data: bytes) -> None:
+    passing = decoder()
+    for direction, first in (HEARTBEATS[0], HEARTBEATS[1], asked(ApiVersionsRequest(), 3, 1)):
+        passing.feed(direction, first, 0.0)
+    passing.feed(*asked(ProduceRequest(acks=0), 9, 2), 0.0)
+    before = passing.held, passing.in_flight
+    assert passing.pass_over(CLIENT, data, 1.0) is None
+    assert (passing.held, passing.in_flight) == before
+
+
+def test_a_response_out_of_order_and_one_within_a_frame_are_left_alone() -> None:
+    passing = decoder()
+    for direction, data in (HEARTBEATS[0], HEARTBEATS[2]):
+        passing.feed(direction, data, 0.0)
+    assert passing.pass_over(*HEARTBEATS[3], 1.0) is None
+    passing.feed(SERVER, HEARTBEATS[1][1][:6], 1.0)
+    assert passing.pass_over(*HEARTBEATS[1], 1.0) is None
+
+
+def test_nothing_is_passed_over_where_requests_are_kept() -> None:
+    keeping = decoder(keep_requests=True)
+    for direction, data in HEARTBEATS:
+        assert keeping.pass_over(direction, data, 0.0) is None
+        keeping.feed(direction, data, 0.0)
