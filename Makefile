@@ -44,10 +44,10 @@ generate: $(READY)  ## compile message_defs/kafka into generated/, and the small
 guide: $(READY)  ## write the protocol guide to site/: open site/index.html
 	$(BIN)/kwirec guide $(UNION) --title "Kafka protocol" --package kwire_kafka $(PAGES:%=--docs %) --out site
 
-guide-check: $(READY)  ## the tests of the guide in Chromium, with axe-core for accessibility: needs chromium and npm
+guide-check: $(READY)  ## the tests of the guide in Chromium, with axe-core, and pictures in build/pictures: needs chromium and npm
 	mkdir -p build/axe
 	test -f build/axe/package/axe.min.js || (cd build/axe && npm pack --silent axe-core@4.11.0 && tar xzf axe-core-4.11.0.tgz)
-	KWIRE_AXE=$(CURDIR)/build/axe/package/axe.min.js $(PYTEST) tests/guide
+	KWIRE_AXE=$(CURDIR)/build/axe/package/axe.min.js KWIRE_PICTURES=$(CURDIR)/build/pictures $(PYTEST) tests/guide
 
 snapshots: $(READY)  ## rewrite the snapshots of the tests and tests/generated: read the diff before you commit
 	$(BIN)/kwirec generate --quiet $(CLOCKWORK)

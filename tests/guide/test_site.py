@@ -99,6 +99,13 @@ def test_a_page_without_script_has_every_grammar_and_the_newest_example(
     assert "00 01 00 12" in page
 
 
+@pytest.mark.slow
+def test_what_is_printed_is_black_on_white(site: Mapping[str, str]) -> None:
+    style = site["assets/page.css"]
+    screen = style.partition("@media screen {")[2].partition("\n}")[0]
+    assert style.count("[data-theme=dark]") == screen.count("[data-theme=dark]") == 1
+
+
 def test_vendored_search_is_the_one_that_notice_names() -> None:
     folder = Path(__file__).parents[2] / "templates" / "guide" / "vendor"
     digest = hashlib.sha256((folder / "minisearch.js").read_bytes()).hexdigest()

@@ -72,7 +72,7 @@ def test_only_releases_are_taken_in(
 GRANTED = {
     "ci": [["contents: read"], ["contents: read", "pull-requests: write"]],
     "nightly": [["contents: read"]],
-    "release": [["contents: read"], ["id-token: write"]],
+    "release": [["contents: read"], ["id-token: write"], ["id-token: write", "pages: write"]],
     "releases": [["contents: read"], ["contents: write", "pull-requests: write"]],
 }
 """What a workflow may do, then those of its jobs that may do something else."""
