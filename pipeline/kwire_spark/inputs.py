@@ -18,7 +18,17 @@ from kwire.logs.segment import FILE_NAME
 from kwire_spark.capture.pcap import MAGICS as PCAP
 from kwire_spark.capture.pcapng import MAGIC as PCAPNG
 from kwire_spark.options import OptionError, Options
-from kwire_spark.storage import BETWEEN, STDIN, DamagedStreamError, MemberPlace, Window, is_archive, place, size_of
+from kwire_spark.storage import (
+    BETWEEN,
+    STDIN,
+    DamagedStreamError,
+    MemberPlace,
+    Window,
+    each,
+    is_archive,
+    place,
+    size_of,
+)
 
 if TYPE_CHECKING:
     from kwire_spark.stored import StoredTable
@@ -84,7 +94,8 @@ def find(paths: Iterable[str | Path]) -> Inputs:
     found = _Found()
     tables: list[StoredTable] = []
     for path in map(str, paths):
-        kinds = {file: sniff(file) for file in Options({"path": path}).files()}
+        files = Options({"path": path}).files()
+        kinds = dict(zip(files, each(sniff, files), strict=True))
         if not any(kind in (*KINDS, ARCHIVE) for kind, _ in kinds.values()) and (stored := _stored(path)):
             tables += stored
             continue
@@ -109,6 +120,7 @@ class _Found:
         self.skipped: dict[str, str] = {}
         self.unreadable: set[str] = set()
         self.size = 0
+        self._folders: dict[str, bool] = {}
 
     def add(self, path: str, file: str, kind: str | None, reason: str) -> None:
         """Add a file of the input ``path``."""
@@ -120,8 +132,13 @@ class _Found:
         if reason or kind is None:
             self.skipped[file] = reason
         else:
-            self.size += size_of(file)
-            self.by_kind[kind][path if kind == LOG and place(path).is_folder() else file] = None
+            self.size += _size(file)
+            self.by_kind[kind][path if kind == LOG and self._is_folder(path) else file] = None
+
+    def _is_folder(self, path: str) -> bool:
+        if path not in self._folders:
+            self._folders[path] = place(path).is_folder()
+        return self._folders[path]
 
     def _add_members(self, file: str) -> None:
         """Add what is in an archive."""
@@ -136,6 +153,13 @@ class _Found:
         skipped = members.skipped()
         self.skipped |= skipped
         self.unreadable |= skipped.keys()
+
+
+def _size(file: str) -> int:
+    try:
+        return size_of(file)
+    except OSError:
+        return 0  # gone meanwhile: reading it reports that
 
 
 def _stored(path: str) -> list[StoredTable]:

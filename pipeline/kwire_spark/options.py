@@ -15,9 +15,11 @@ from zoneinfo import ZoneInfo
 from kwire.protocol import MessageRegistry, registry
 from kwire_spark.storage import place
 
+FOUND = "found"
+"""The option that says that ``find`` has found the paths, all files: what is gone since then is a row."""
 PERMISSIVE, FAILFAST = "permissive", "failfast"
 
-_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")
+_FILE = re.compile(r"file:/", re.IGNORECASE)
 _SIZE = re.compile(r"(\d+)\s*([kmg]?)i?b?", re.IGNORECASE)
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 _TRUE, _FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
@@ -137,10 +139,12 @@ class Options:
         paths = self.paths()
         if not paths:
             raise OptionError("nothing to read: pass a path to load()")
+        if self.flag(FOUND, False):
+            return list(dict.fromkeys(paths))
         return list(dict.fromkeys(file for path in paths for file in _files(path)))
 
     def paths(self) -> list[str]:
-        """The values of ``path`` and ``paths``, as local paths."""
+        """The values of ``path`` and ``paths``, without ``file:``."""
         paths = [self._values["path"]] if self._values.get("path") else []
         if several := self._values.get("paths"):
             try:
@@ -154,18 +158,16 @@ class Options:
 
 
 def _local(path: str) -> str:
-    scheme = _SCHEME.match(path)
-    if not scheme:
-        return path
-    if scheme[1].lower() != "file":
-        raise OptionError(
-            f"{path}: only local files can be read: mount {scheme[1]}: on all workers, or copy the files"
-        )
-    return re.sub(r"^//[^/]*(?=/)", "", path[5:])
+    """A name without ``file:``."""
+    return re.sub(r"^file:(//[^/]*(?=/))?", "", path, flags=re.IGNORECASE) if _FILE.match(path) else path
 
 
 def _files(path: str) -> Iterator[str]:
     try:
         yield from place(path).files()
     except FileNotFoundError as error:
+        raise OptionError(str(error)) from None
+    except OSError as error:
+        raise OptionError(f"{error.filename or path}: {error.strerror or error}") from None
+    except ValueError as error:
         raise OptionError(str(error)) from None

@@ -13,6 +13,7 @@ from kwire_spark.command.common import FORMAT, GUIDE, RELEASES, Run, with_inputs
 from kwire_spark.options import OptionError, Options
 from kwire_spark.reports.report import Column, Report, Table
 from kwire_spark.reports.text import counted
+from kwire_spark.storage import written
 
 if TYPE_CHECKING:
     from kwire.logs import LogSegment
@@ -246,7 +247,7 @@ def offsets(run: Run, form: str) -> int:
     names = dict.fromkeys((*COLUMNS, *PLACE))
     states = run.cached(run.read("records", *names, topics=",".join(INTERNAL)))
     last = last_segments(run.inputs.logs)
-    segments = replace(run.inputs, logs=tuple(str(file.path) for file in last))
+    segments = replace(run.inputs, logs=tuple(written(file.path) for file in last))
     ends = run.read("records", *PLACE, inputs=segments)
     bases = [(file.topic or "", file.partition or 0, file.base_offset or 0) for file in last]
     with run.step(f"Reading {run.inputs}"):

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from kwire_spark.columns import CLIENTS, EXCHANGES, FRAMES, RECORDS, REFUSALS
 from kwire_spark.inputs import Inputs
-from kwire_spark.options import Options
+from kwire_spark.options import FOUND, Options
 from kwire_spark.readers.base import Reader
 from kwire_spark.readers.capture import CaptureReader
 from kwire_spark.readers.log import LogReader
@@ -54,6 +54,7 @@ def read_batches(
         if files := [absolute(file) for file in getattr(inputs, kind)]:
             given = {name.replace("_", ""): value for name, value in (options or {}).items()}
             paths = {"paths": json.dumps(files), "rows": table, "partitions": "1"}
+            paths[FOUND] = str(kind != "logs")
             reader = reads(Options(given | paths), schema)
             for task in reader.tasks():
                 yield from reader.read(task)

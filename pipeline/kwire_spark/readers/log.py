@@ -16,7 +16,7 @@ from kwire_spark.projection import may_pass
 from kwire_spark.readers.base import Reader
 from kwire_spark.segments import Bounds, Selection, Split, record_batches, segment_files, splits
 from kwire_spark.segments.bounds import LEAST, MOST
-from kwire_spark.segments.files import STATES
+from kwire_spark.segments.files import STATES, name_of
 from kwire_spark.segments.typed import raw_schema, typed_batches, typed_schema
 from kwire_spark.tables.record_structs import RecordStructs, record_kind
 
@@ -48,7 +48,7 @@ class LogReader(Reader):
     def tasks(self) -> Sequence[tuple[Split, ...]]:
         found = segment_files(self.options.files(), self.options.paths(), self._selection)
         wanted = [file for file in found if self._wants(file)]
-        size = self.split_size(str(file.path) for file in wanted)
+        size = self.split_size(map(name_of, wanted))
         return splits(wanted, size)
 
     def read(self, task: tuple[Split, ...]) -> Iterator[pa.RecordBatch]:

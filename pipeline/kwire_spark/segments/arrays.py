@@ -12,6 +12,7 @@ from kwire.records.layout import APPEND_TIME, CODEC_MASK, CONTROL, TRANSACTIONAL
 from kwire_spark.columns import RECORDS, TIME
 from kwire_spark.segments.record_columns import Gathered
 from kwire_spark.segments.secret_records import redacted_values
+from kwire_spark.storage import written
 
 _FIRST_TIME, _LAST_TIME = -62_135_596_800_000, 253_402_300_799_999
 """Milliseconds of the years 1 to 9999, beyond which Python has no times."""
@@ -74,7 +75,7 @@ def _text(key: str) -> str:
 
 
 COLUMNS: dict[str, Column] = {
-    "source": lambda it, hide: _constant(str(it.file.path), pa.string(), it.count),
+    "source": lambda it, hide: _constant(written(it.file.path), pa.string(), it.count),
     "position": _fact("position", "i8"),
     "topic": lambda it, hide: _constant(it.file.topic, pa.string(), it.count),
     "partition": lambda it, hide: _constant(it.file.partition, pa.int32(), it.count),

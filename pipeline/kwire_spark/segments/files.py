@@ -11,7 +11,7 @@ from fnmatch import fnmatchcase
 
 from kwire.logs import Checkpoint, LogSegment
 from kwire.logs.segment import FILE_NAME, log_file
-from kwire_spark.storage import size_of
+from kwire_spark.storage import place, size_of, written
 
 STATES = ("delete", "future", "stray")
 """Folders of partitions that are being removed, are being copied to another disk, or now belong to another broker."""
@@ -44,12 +44,14 @@ class Selection:
 @dataclass(frozen=True, slots=True)
 class Split:
     """The batches of a file that begin at bytes ``start`` to ``end``, exclusive. ``size`` is the size of the file
-    when it was split, -1 if it could not be opened."""
+    when it was split, -1 if it could not be opened;
+    ``stamp`` that of an object."""
 
     path: str
     start: int
     end: int
     size: int
+    stamp: str = ""
 
 
 def segment_files(
@@ -74,13 +76,14 @@ def splits(files: Iterable[LogSegment], size: int = 64 << 20) -> list[tuple[Spli
     groups: list[list[Split]] = []
     room = 0
     for file in files:
-        path, whole = str(file.path), _size(file)
+        path, whole = name_of(file), _size(file)
+        stamp = place(path).listed_stamp()
         for start in range(0, max(whole, 1), size):
             end = min(start + size, whole)
             if not groups or room < end - start:
                 groups.append([])
                 room = size
-            groups[-1].append(Split(path, start, end, whole))
+            groups[-1].append(Split(path, start, end, whole, stamp))
             room -= end - start
     return [tuple(group) for group in groups]
 
@@ -101,6 +104,11 @@ def _with_snapshots(files: list[LogSegment], which: str) -> Iterator[LogSegment]
 
 def _size(file: LogSegment) -> int:
     try:
-        return size_of(str(file.path))
+        return size_of(name_of(file))
     except OSError:
         return -1
+
+
+def name_of(file: LogSegment) -> str:
+    """The name of a segment as an input."""
+    return written(file.path)

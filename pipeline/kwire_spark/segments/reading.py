@@ -63,7 +63,7 @@ def _read(split: Split, bounds: Bounds, rows: Rows, control: bool) -> Iterator[M
         yield Broken(split.path, None, "cannot be opened")
         return
     try:
-        with opened(split.path) as file:
+        with opened(split.path, expected=split.stamp) as file:
             yield from _within(Window(file, split.size), split, bounds, rows, control)
     except OSError as problem:
         yield from rows.flushed()

@@ -35,8 +35,9 @@ from kwire_spark.capture.reading import file_packets, first_time
 from kwire_spark.columns import PACKETS
 from kwire_spark.options import OptionError, Options
 from kwire_spark.readers import Reader
-from kwire_spark.sources.base import Source
+from kwire_spark.sources.base import Source, refuse_standard_input
 from kwire_spark.spark_types import selected
+from kwire_spark.storage import is_remote
 from kwire_spark.streaming.packets import packet_batches
 
 if TYPE_CHECKING:
@@ -61,6 +62,8 @@ class PacketStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Its offsets are the files that were taken so far, by path, each with its size."""
 
     def __init__(self, options: Options, schema: StructType) -> None:
+        if remote := [path for path in options.paths() if is_remote(path)]:
+            raise OptionError(f"{remote[0]}: a stream reads files of this machine: copy captures to a folder")
         self._options = options
         self._schema = selected(PACKETS, schema)
         self._settled = options.number("settled", 5)
@@ -127,4 +130,6 @@ class KafkaPackets(Source):
     reads = PacketReader
 
     def streamReader(self, schema: StructType) -> PacketStream:
-        return PacketStream(Options(self.options), schema)
+        options = Options(self.options)
+        refuse_standard_input(options.paths())
+        return PacketStream(options, schema)

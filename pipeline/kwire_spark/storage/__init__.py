@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from kwire_spark.storage.archives import BETWEEN, is_archive
 from kwire_spark.storage.decompression import CHUNK, DamagedStreamError
-from kwire_spark.storage.opening import absolute, is_compressed, opened, size_of
+from kwire_spark.storage.opening import absolute, each, is_compressed, is_remote, opened, size_of, written
 from kwire_spark.storage.places import MemberPlace, Place, place
 from kwire_spark.storage.standard_input import STDIN, standard_input
 from kwire_spark.storage.window import Window
@@ -21,10 +21,13 @@ __all__ = [
     "Place",
     "Window",
     "absolute",
+    "each",
     "is_archive",
     "is_compressed",
+    "is_remote",
     "opened",
     "place",
     "size_of",
     "standard_input",
+    "written",
 ]

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from typing import BinaryIO
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import BinaryIO, TypeVar
 
 from kwire_spark.storage.decompression import HEAD, is_compressed_head
-from kwire_spark.storage.places import place
+from kwire_spark.storage.places import RemotePlace, place
+from kwire_spark.storage.remote import SCHEME
+
+Made = TypeVar("Made")
+
+AT_ONCE = 16
+"""Requests to a store."""
 
 
-def opened(path: str, *, peek: bool = False) -> BinaryIO:
+def opened(path: str, *, peek: bool = False, expected: str = "") -> BinaryIO:
     """A file to read from its beginning: see :meth:`~kwire_spark.storage.places.Place.opened`."""
-    return place(path).opened(peek)
+    return place(path).opened(peek, expected)
 
 
 def size_of(path: str) -> int:
@@ -27,3 +36,22 @@ def is_compressed(path: str) -> bool:
 def absolute(path: str) -> str:
     """The name of an input for other processes, which have another current folder."""
     return place(path).absolute()
+
+
+def written(path: Path) -> str:
+    """The name of an input that was made into a path, which has one slash where an address has two."""
+    found = SCHEME.fullmatch(str(path))
+    return f"{found['scheme']}://{found['authority']}/{found['path']}" if found else str(path)
+
+
+def is_remote(path: str) -> bool:
+    """Whether a name is an address of a store."""
+    return SCHEME.fullmatch(path) is not None
+
+
+def each(function: Callable[[str], Made], paths: Sequence[str]) -> list[Made]:
+    """What a function makes of each input: of several objects at a time, since each waits for its store."""
+    if sum(isinstance(place(path), RemotePlace) for path in paths) < 2:
+        return [function(path) for path in paths]
+    with ThreadPoolExecutor(AT_ONCE) as threads:
+        return list(threads.map(function, paths))

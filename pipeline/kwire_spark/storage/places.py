@@ -5,11 +5,13 @@
 ``-``                  the standard input
 ``a.tar.gz!/b.pcap``   a member of an archive, which may itself be anywhere but in another archive
 ``a.tar.gz!/``         all members of an archive, as a folder
+``s3://bucket/a.pcap`` an object, or those below a folder: see ``storage.remote``
 =====================  ==========================================================================
 """
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,7 +19,11 @@ from typing import BinaryIO
 
 from kwire_spark.folders import regular
 from kwire_spark.storage.archives import BETWEEN, Archive, archive
+from kwire_spark.storage.remote import SCHEME, RemoteFile
 from kwire_spark.storage.standard_input import STDIN, standard_input
+
+PEEKED, REQUESTED = 1 << 18, 1 << 22
+"""Bytes of an object in one request, to detect its type and to read it."""
 
 _GLOB = re.compile(r"[*?\[]")
 
@@ -28,11 +34,12 @@ class Place:
     def __init__(self, name: str) -> None:
         self.name = name
 
-    def opened(self, peek: bool = False) -> BinaryIO:
+    def opened(self, peek: bool = False, expected: str = "") -> BinaryIO:
         """A file to read from its beginning, or from anywhere with ``seek``.
 
         ``OSError`` if that is not possible, also for pipes, sockets and devices. With ``peek``, the standard input
-        ends early and can be read again afterwards.
+        ends early and can be read again afterwards. Another :meth:`listed_stamp` of an object than the ``expected``
+        one is an error.
         """
         return regular(self.name).open("rb")
 
@@ -50,6 +57,10 @@ class Place:
         """Changes if the file does. ``OSError`` if it is gone."""
         found = Path(self.name).stat()
         return f"{found.st_size} {found.st_mtime_ns} {found.st_ino}"
+
+    def listed_stamp(self) -> str:
+        """The stamp of an object when it was listed; empty for files, which may change while they are read."""
+        return ""
 
     def is_folder(self) -> bool:
         return Path(self.name).is_dir()
@@ -85,7 +96,7 @@ class Place:
 class StandardInputPlace(Place):
     """The standard input of this process."""
 
-    def opened(self, peek: bool = False) -> BinaryIO:
+    def opened(self, peek: bool = False, expected: str = "") -> BinaryIO:
         return standard_input().opened(peek)
 
     def check(self) -> None:
@@ -111,7 +122,7 @@ class MemberPlace(Place):
         super().__init__(f"{outer.name}{BETWEEN}{member}")
         self._outer, self._member = outer, member
 
-    def opened(self, peek: bool = False) -> BinaryIO:
+    def opened(self, peek: bool = False, expected: str = "") -> BinaryIO:
         return self._archive.opened(self._member)
 
     def check(self) -> None:
@@ -149,10 +160,48 @@ class MemberPlace(Place):
         return archive(self._outer.absolute(), self._outer.stamp(), self._outer.opened)
 
 
+class RemotePlace(Place):
+    """An object of a store, or a folder of them."""
+
+    def __init__(self, name: str) -> None:
+        self._file = RemoteFile(name)
+        super().__init__(self._file.name)
+
+    def opened(self, peek: bool = False, expected: str = "") -> BinaryIO:
+        return io.BufferedReader(self._file.opened(expected, watched=not peek), PEEKED if peek else REQUESTED)
+
+    def check(self) -> None:
+        pass  # opening tells
+
+    def size(self) -> int:
+        return self._file.size()
+
+    def stamp(self) -> str:
+        return self._file.stamp()
+
+    def listed_stamp(self) -> str:
+        return self._file.listed_stamp()
+
+    def is_folder(self) -> bool:
+        return self._file.is_folder()
+
+    def absolute(self) -> str:
+        return self.name
+
+    def files(self) -> Iterator[str]:
+        yield from self._file.files()
+
+    def beside(self) -> list[str]:
+        return self._file.beside()
+
+
 def place(name: str) -> Place:
     """Where the input with this name is."""
     if name == STDIN:
         return StandardInputPlace(name)
+    if SCHEME.fullmatch(name):
+        object_name, between, member = name.partition(BETWEEN)
+        return MemberPlace(RemotePlace(object_name), member) if between else RemotePlace(name)
     for found in re.finditer(re.escape(BETWEEN), name):
         if Path(name).exists():
             break

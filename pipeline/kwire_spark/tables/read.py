@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from kwire_spark.columns import CLIENTS, EXCHANGES, FRAMES, RECORDS, REFUSALS
 from kwire_spark.inputs import Inputs, find
+from kwire_spark.options import FOUND
 from kwire_spark.session import spark_session
 from kwire_spark.spark_types import spark_schema
 from kwire_spark.storage import absolute
@@ -83,7 +84,9 @@ def _read(
     for source, kind in sources.items():
         # absolute, since workers do not share the current folder of this process
         if files := dict.fromkeys(absolute(file) for part in inputs for file in getattr(part, kind)):
-            tables.append(spark.read.format(source).options(**texts).schema(schema).load([*files]))
+            tables.append(
+                spark.read.format(source).options(**texts, **{FOUND: kind != "logs"}).schema(schema).load([*files])
+            )
     stored = [table for part in inputs for table in part.tables if SCHEMAS[table.kind] is full]
     tables += [spark.read.schema(schema).parquet(_literal(table.path)).select(*schema.names) for table in stored]
     return (

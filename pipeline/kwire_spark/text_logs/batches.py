@@ -33,7 +33,7 @@ def request_batches(
     Broken lines are ``_corrupt`` rows, or raise :class:`BrokenInputError` with ``failfast``; so does a file without
     any request, and lines of more than ``longest`` bytes.
     """
-    with Lines(split.path, split.start, longest) as lines:
+    with Lines(split.path, split.start, longest, split.stamp) as lines:
         rows = _request_rows(lines, split, RequestRows(projection, zone))
         yield from _batches(rows, lines, split, projection, failfast)
 
@@ -43,7 +43,7 @@ def refusal_batches(
 ) -> Iterator[pa.RecordBatch]:
     """The refusals in a split of a server log, as the rows and columns of REFUSALS in ``projection``; see
     :func:`request_batches`."""
-    with Lines(split.path, max(split.start - NEAR, 0), longest) as lines:
+    with Lines(split.path, max(split.start - NEAR, 0), longest, split.stamp) as lines:
         yield from _batches(refusal_rows(lines, split, zone, projection.protocol), lines, split, projection, failfast)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Self
 
-from kwire_spark.storage import CHUNK, DamagedStreamError, Window, is_compressed, opened, size_of
+from kwire_spark.storage import CHUNK, DamagedStreamError, Window, is_compressed, opened, place, size_of
 
 LONGEST = 4 << 20
 """The default limit of the bytes of a line. Parsing JSON takes up to 30 times as much memory."""
@@ -24,11 +24,13 @@ Line = tuple[int, bytes]
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """The lines of a file that begin from ``start`` on and before ``end``; ``None`` is the end of the file."""
+    """The lines of a file that begin from ``start`` on and before ``end``; ``None`` is the end of the file.
+    ``stamp`` is that of an object when it was split."""
 
     path: str
     start: int = 0
     end: int | None = None
+    stamp: str = ""
 
     def has(self, position: int) -> bool:
         return self.start <= position and (self.end is None or position < self.end)
@@ -46,10 +48,10 @@ class Lines:
     more than ``longest`` bytes, and is skipped. ``with`` closes the file even if lines are left.
     """
 
-    def __init__(self, path: str, start: int = 0, longest: int = LONGEST) -> None:
+    def __init__(self, path: str, start: int = 0, longest: int = LONGEST, stamp: str = "") -> None:
         self.problems: list[tuple[int, str]] = []
         self._longest = longest
-        self._lines = self._read(path, start)
+        self._lines = self._read(path, start, stamp)
         self._back: list[Line] = []
 
     def __enter__(self) -> Self:
@@ -68,12 +70,12 @@ class Lines:
         """Make this line the next one."""
         self._back.append(line)
 
-    def _read(self, path: str, start: int) -> Generator[Line, None, None]:
+    def _read(self, path: str, start: int, stamp: str) -> Generator[Line, None, None]:
         position = max(start - 1, 0)  # one byte more shows whether a line begins at start
         rest: list[bytes] = []
         size = 0
         skipping = start > 0
-        blocks = _blocks(path, position)
+        blocks = _blocks(path, position, stamp)
         try:
             for block in blocks:
                 first, *others = block.split(b"\n")
@@ -119,14 +121,15 @@ def _splits(path: str, size: int) -> Iterator[Split]:
     if whole:
         yield Split(path)
         return
+    stamp = place(path).listed_stamp()
     for start in range(0, length, size):
         end = start + size
-        yield Split(path, start, end if end < length else None)
+        yield Split(path, start, end if end < length else None, stamp)
 
 
-def _blocks(path: str, start: int) -> Generator[bytes, None, None]:
+def _blocks(path: str, start: int, stamp: str) -> Generator[bytes, None, None]:
     if start:
-        with opened(path) as file:
+        with opened(path, expected=stamp) as file:
             file.seek(start)
             while block := file.read(CHUNK):
                 yield block

@@ -1,0 +1,311 @@
+"""Objects of stores, and files of cluster file systems, by Arrow's file systems: ``s3``, ``gs``, ``abfss``, ``hdfs``;
+and what ``fsspec`` knows, such as ``https``, if it is installed.
+
+Credentials come from the chain of each library: the environment, its configuration files, the machine's role. Parts
+of objects are requested as they are needed, and nothing is written.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pyarrow.fs import FileInfo, FileSystem
+
+SCHEME = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]+):/{1,2}(?P<authority>[^/]*)/*(?P<path>.*)", re.DOTALL)
+OF_ARROW = frozenset({"s3", "gs", "gcs", "abfs", "abfss", "hdfs", "viewfs"})
+GOOGLE = frozenset({"gs", "gcs"})
+S3_ALIASES = frozenset({"s3a", "s3n"})
+"""What Hadoop calls ``s3``."""
+WEB = frozenset({"http", "https"})
+GLOB = re.compile(r"[*?\[]")
+MOST_LISTED = 1_000_000
+"""Objects of which sizes are kept."""
+
+_REASONS = (
+    (r"(?i)expired", "the credentials have expired: renew them"),
+    (r"ACCESS_DENIED|AccessDenied|INVALID_ACCESS_KEY|SIGNATURE_DOES_NOT|InvalidAccessKey|SignatureDoesNot|\b40[13]\b"
+     r"|[Ff]orbidden|PERMISSION_DENIED", "access is denied: check the credentials, and the rights to list and read"),
+    (r"NO_SUCH_BUCKET|NoSuchBucket|BucketNotFound", "there is no such bucket"),
+    (r"NO_SUCH_KEY|NoSuchKey|RESOURCE_NOT_FOUND|does not exist", "the object is gone"),
+)  # fmt: skip
+"""What stores say, and what to say of it."""
+
+
+class StoreError(OSError):
+    """What a store answered, in one line without addresses and request ids."""
+
+    def __init__(self, name: str, reason: str) -> None:
+        super().__init__(0, reason, name)
+
+
+@lru_cache(maxsize=64)
+def file_system(scheme: str, authority: str) -> tuple[FileSystem, str]:
+    """The file system of names with this beginning, and what its paths begin with."""
+    from pyarrow.fs import FSSpecHandler, PyFileSystem
+
+    root = f"{scheme}://{authority}/"
+    if scheme in ("s3", *S3_ALIASES):
+        return _s3(authority), authority
+    if scheme in OF_ARROW:
+        found, path = from_uri(f"{root}?retry_limit_seconds=30" if scheme in GOOGLE else root)
+        return found, path.rstrip("/")
+    try:
+        from fsspec.core import url_to_fs  # type: ignore[import-not-found]
+    except ImportError:
+        raise StoreError(root, f"{scheme}: needs fsspec: pip install fsspec{' aiohttp' * (scheme in WEB)}") from None
+    found, path = url_to_fs(root)
+    return PyFileSystem(FSSpecHandler(found)), path.rstrip("/")
+
+
+def _s3(bucket: str) -> FileSystem:
+    """With the endpoint of ``AWS_ENDPOINT_URL``, as other clients of S3; else in the bucket's region."""
+    from pyarrow.fs import S3FileSystem
+
+    if endpoint := os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL"):
+        return S3FileSystem(endpoint_override=endpoint.rstrip("/"))
+    if os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION"):
+        return S3FileSystem()
+    return from_uri(f"s3://{bucket}/")[0]
+
+
+def from_uri(address: str) -> tuple[FileSystem, str]:
+    """Arrow's file system for an address, and the path in it."""
+    from pyarrow.fs import FileSystem
+
+    found: tuple[FileSystem, str] = FileSystem.from_uri(address)
+    return found
+
+
+@contextmanager
+def telling(name: str) -> Iterator[None]:
+    """Raise :class:`StoreError` for whatever a library raises about an object."""
+    try:
+        yield
+    except StoreError:
+        raise
+    except Exception as error:  # libraries of stores raise errors of their own
+        raise StoreError(name, reason_of(error)) from error
+
+
+def reason_of(error: Exception) -> str:
+    """An error of a library in a few words."""
+    text = " ".join(str(error).split())
+    for known, reason in _REASONS:
+        if re.search(known, text):
+            return reason
+    if found := re.search(r"Could ?n[o']t (?:connect|resolve)[^;]*", text, re.IGNORECASE):
+        return f"the store cannot be reached: {found[0]}"
+    return f"{text[:200] or type(error).__name__}"
+
+
+_listed: dict[str, FileInfo] = {}
+
+
+class RemoteFile:
+    """An object or folder with this name, which is split into its parts. Nothing is requested yet.
+
+    :class:`ValueError` for a name with a secret in it: tables show names.
+    """
+
+    def __init__(self, name: str) -> None:
+        found = SCHEME.fullmatch(name)
+        assert found is not None
+        self.scheme, self.authority = found["scheme"].lower(), found["authority"]
+        self.key = found["path"]
+        self.root = f"{self.scheme}://{self.authority}"
+        self.name = f"{self.root}/{self.key}"
+        if ":" in self.authority.rpartition("@")[0] or (self.scheme in WEB and "?" in self.key):
+            raise ValueError(
+                f"{self.scheme}://{self.authority.rpartition('@')[2]}: an address with a password, or with a query "
+                "that may have a secret, cannot be an input: tables show it"
+            )
+        if not self.authority:
+            raise ValueError(f"{name}: which bucket or host? Write {self.scheme}://NAME/PATH")
+
+    @property
+    def _system(self) -> FileSystem:
+        return file_system(self.scheme, self.authority)[0]
+
+    def path(self, key: str | None = None) -> str:
+        """The path of this object, or of one with another key, within its file system."""
+        prefix = file_system(self.scheme, self.authority)[1]
+        key = (self.key if key is None else key).rstrip("/")
+        return f"{prefix}/{key}" if key else prefix or "/"
+
+    def info(self) -> FileInfo:
+        """What the store says now: one or two requests."""
+        with telling(self.name):
+            try:
+                return self._system.get_file_info(self.path())
+            except OSError as error:
+                if "No response body" in str(error):
+                    self._list(self.key)  # whose answer has a reason
+                raise
+
+    def size(self) -> int:
+        """Bytes when it was last listed; of one that was not, now."""
+        known = _listed.get(self.name)
+        return int((known or self._present()).size or 0)
+
+    def stamp(self) -> str:
+        """Changes if the object does."""
+        return _stamp(self._present())
+
+    def listed_stamp(self) -> str:
+        """The stamp when it was last listed here; empty if it was not."""
+        return _stamp(_listed[self.name]) if self.name in _listed else ""
+
+    def is_folder(self) -> bool:
+        from pyarrow.fs import FileType
+
+        return bool(self.info().type == FileType.Directory)
+
+    def opened(self, expected: str = "", *, watched: bool = True) -> io.RawIOBase:
+        """A file whose reads are requests. :class:`StoreError` if its stamp is not the ``expected`` one, or changes
+        before its end is read, if it is ``watched``."""
+        stamp = self.stamp() if watched else ""
+        if expected and expected != stamp:
+            raise StoreError(self.name, CHANGED)
+        with telling(self.name):
+            return _Requests(self, self._system.open_input_file(self.path()), stamp)
+
+    def files(self) -> list[str]:
+        """The names of this object, of those below this folder, or of those that match this pattern, sorted.
+
+        Like local ones, names that begin with ``.`` or ``_`` are left out, but not folders that begin with ``_``.
+        """
+        from pyarrow.fs import FileType
+
+        found = self.info()
+        if found.type == FileType.File:
+            self._remember(found)
+            return [self.name]
+        if found.type == FileType.Directory:
+            return self._within(self.key.rstrip("/"))
+        if not GLOB.search(self.key):
+            raise FileNotFoundError(f"{self.name}: no such object or folder")
+        matches = self._matching()
+        if not matches:
+            raise FileNotFoundError(f"{self.name}: no object matches this pattern")
+        return sorted({name for key, is_file in matches for name in self._taken(key, is_file)})
+
+    def beside(self) -> list[str]:
+        """The last parts of the names of all objects in the same folder."""
+        return [found.base_name for found in self._list(self.key.rpartition("/")[0])]
+
+    def _present(self) -> FileInfo:
+        from pyarrow.fs import FileType
+
+        found = self.info()
+        if found.type == FileType.NotFound:
+            raise StoreError(self.name, "the object is gone")
+        return found
+
+    def _taken(self, key: str, is_file: bool) -> list[str]:
+        if not is_file:
+            return self._within(key)
+        return [] if key.rpartition("/")[2].startswith((".", "_")) else [f"{self.root}/{key}"]
+
+    def _within(self, folder: str) -> list[str]:
+        names = []
+        for found in self._list(folder, recursive=True):
+            key = self._key(found)
+            *folders, name = key[len(folder) :].strip("/").split("/")
+            if found.is_file and not name.startswith((".", "_")) and not any(one.startswith(".") for one in folders):
+                names.append(f"{self.root}/{key}")
+        return sorted(names)
+
+    def _matching(self) -> list[tuple[str, bool]]:
+        """The keys that match the pattern, level by level, and whether each is an object."""
+        found = [("", False)]
+        for part in self.key.strip("/").split("/"):
+            below: list[tuple[str, bool]] = []
+            for key in [key for key, is_file in found if not is_file]:
+                if part == "**":
+                    inner = self._list(key, recursive=True)
+                    below += [(key, False), *((self._key(one), False) for one in inner if not one.is_file)]
+                elif GLOB.search(part):
+                    inner = self._list(key)
+                    below += [(self._key(one), one.is_file) for one in inner if fnmatchcase(one.base_name, part)]
+                else:
+                    below.append((f"{key}/{part}".lstrip("/"), False))
+            found = below
+        return self._existing(found)
+
+    def _existing(self, found: list[tuple[str, bool]]) -> list[tuple[str, bool]]:
+        """Those that there are: a part without a pattern was not looked up."""
+        if GLOB.search(self.key.rstrip("/").rpartition("/")[2]):
+            return found
+        made = [(key, RemoteFile(f"{self.root}/{key}").info()) for key, _ in found]
+        return [(key, one.is_file) for key, one in made if one.type.value]
+
+    def _list(self, folder: str, *, recursive: bool = False) -> list[FileInfo]:
+        from pyarrow.fs import FileSelector
+
+        with telling(f"{self.root}/{folder}"):
+            selector = FileSelector(self.path(folder), allow_not_found=True, recursive=recursive)
+            listed: list[FileInfo] = self._system.get_file_info(selector)
+        for found in listed:
+            self._remember(found)
+        return listed
+
+    def _remember(self, found: FileInfo) -> None:
+        if len(_listed) >= MOST_LISTED:
+            _listed.clear()
+        if found.is_file:
+            _listed[f"{self.root}/{self._key(found)}"] = found
+
+    def _key(self, found: FileInfo) -> str:
+        prefix = file_system(self.scheme, self.authority)[1]
+        return str(found.path)[len(prefix) :].strip("/")
+
+
+CHANGED = "the object changed while it was read: read it again"
+
+
+class _Requests(io.RawIOBase):
+    """An object, of which each read is a request; at its end it must still be the same."""
+
+    def __init__(self, of: RemoteFile, file: Any, stamp: str) -> None:
+        self._of, self._file, self._stamp = of, file, stamp
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        with telling(self._of.name):
+            return int(self._file.seek(offset, whence))
+
+    def readinto(self, buffer: Any) -> int:
+        with telling(self._of.name):
+            data = self._file.read(len(buffer))
+        size = len(data)
+        buffer[:size] = data
+        if not size and len(buffer) and self._stamp:
+            now = self._of.info()
+            if now.is_file and _stamp(now) != self._stamp and not self._grows(now):
+                raise StoreError(self._of.name, CHANGED)
+        return size
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+    def _grows(self, now: FileInfo) -> bool:
+        """Whether it is a file to which somebody appends, which no store has."""
+        return self._of.scheme in ("hdfs", "viewfs") and int(now.size or 0) >= int(self._stamp.split()[0])
+
+
+def _stamp(found: FileInfo) -> str:
+    return f"{found.size} {found.mtime_ns}"

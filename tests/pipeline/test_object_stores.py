@@ -1,0 +1,305 @@
+"""Inputs in object stores: the same tables as of files, few requests, and every fault in one line."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import subprocess
+import sys
+import tarfile
+from collections.abc import Callable, Iterator
+from io import BytesIO
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as parquet
+import pytest
+from pyarrow.fs import LocalFileSystem, SubTreeFileSystem
+
+from kwire_spark.command import run
+from kwire_spark.inputs import find
+from kwire_spark.options import OptionError, Options
+from kwire_spark.readers import read_batches
+from kwire_spark.storage import opened, place, remote, size_of
+from tests.pipeline.capture_files import beginning
+from tests.pipeline.s3_server import Request, Store, serving
+from tests.pipeline.small_sample import TRAFFIC, left_behind
+from tests.pipeline.test_archives import rows
+
+CAPTURE = beginning(TRAFFIC / "traffic.pcap.gz", packets=300)
+LOG = b"".join(gzip.decompress((TRAFFIC / "kafka-request.log.gz").read_bytes()).splitlines(keepends=True)[:50])
+
+
+@pytest.fixture
+def store(monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
+    with serving() as made:
+        made.use(monkeypatch)
+        remote.file_system.cache_clear()
+        remote._listed.clear()
+        yield made
+    remote.file_system.cache_clear()
+
+
+def upload(store: Store, folder: Path, prefix: str) -> None:
+    for file in folder.rglob("*"):
+        if file.is_file():
+            store.put(f"{prefix}/{file.relative_to(folder)}", file.read_bytes())
+
+
+@pytest.mark.parametrize("command", ["clients", "census", "offsets", "decode"])
+def test_a_folder_of_a_store_gives_the_same_tables(tmp_path: Path, store: Store, command: str) -> None:
+    (tmp_path / "given").mkdir()
+    left_behind(tmp_path / "given")
+    upload(store, tmp_path / "given", "bucket/day 1")
+    store.page = 7
+    for name, given in (("file", f"{tmp_path / 'given'}"), ("store", "s3://bucket/day 1")):
+        run([command, given, "--out", str(tmp_path / name), "-q"])
+    assert rows(tmp_path / "store", "s3://bucket/day 1/") == rows(tmp_path / "file", f"{tmp_path / 'given'}/") != {}
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+def test_workers_of_spark_open_objects_themselves(tmp_path: Path, store: Store) -> None:
+    """In a process of its own: workers have the environment in which Spark was started."""
+    store.put("bucket/a.pcap", CAPTURE)
+    store.put("bucket/a.log", LOG)
+    for engine in ("local", "spark"):
+        options = ["--engine", engine, "--out", str(tmp_path / engine), "-q"]
+        ran = subprocess.run([sys.executable, "-m", "kwire_spark", "clients", "s3://bucket/", *options], check=True)
+        assert ran.returncode == 0
+    local, of_spark = (
+        sorted(map(str, parquet.read_table(tmp_path / engine / "clients-list.parquet").to_pylist()))
+        for engine in ("local", "spark")
+    )
+    assert local == of_spark != []
+
+
+NAMES = (
+    "a/x.pcap",
+    "a b/y%20z.pcap",
+    "a/_hidden.pcap",
+    "a/.x.pcap",
+    ".b/x.pcap",
+    "_c/x.pcap",
+    "a/ü[1].pcap",
+    "d.pcap",
+)
+
+
+@pytest.mark.parametrize(
+    ("given", "names"),
+    [
+        ("s3://bucket", ["_c/x.pcap", "a b/y%20z.pcap", "a/x.pcap", "a/ü[1].pcap", "d.pcap"]),
+        ("s3://bucket/a", ["a/x.pcap", "a/ü[1].pcap"]),
+        ("s3a://bucket/a/", ["a/x.pcap", "a/ü[1].pcap"]),
+        ("s3:/bucket/d.pcap", ["d.pcap"]),
+        ("s3://bucket/a*/*.pcap", ["a b/y%20z.pcap", "a/x.pcap", "a/ü[1].pcap"]),
+        ("s3://bucket/*/x.pcap", ["_c/x.pcap", ".b/x.pcap", "a/x.pcap"]),
+        ("s3://bucket/**/x.pcap", ["_c/x.pcap", ".b/x.pcap", "a/x.pcap"]),
+        ("s3://bucket/[ad]*", ["a b/y%20z.pcap", "a/x.pcap", "a/ü[1].pcap", "d.pcap"]),
+        ("s3://bucket/a/ü[1].pcap", ["a/ü[1].pcap"]),
+    ],
+)
+@pytest.mark.parametrize("page", [1, 1000])
+def test_what_a_name_stands_for(store: Store, given: str, names: list[str], page: int) -> None:
+    store.page = page
+    for name in NAMES:
+        store.put(f"bucket/{name}", CAPTURE)
+    root = "s3a://bucket/" if given.startswith("s3a") else "s3://bucket/"
+    assert sorted(Options({"path": given}).files()) == sorted(root + name for name in names)
+
+
+def test_many_objects_are_listed_page_by_page(store: Store) -> None:
+    for number in range(2300):
+        store.put(f"bucket/logs/{number}.log", b"")
+    assert len(Options({"path": "s3://bucket/logs"}).files()) == 2300
+    assert sum("list-type" in one.query for one in store.requests) == 4
+
+
+def test_a_type_is_told_by_the_beginning_of_an_object(store: Store) -> None:
+    store.put("bucket/a.pcap", CAPTURE + bytes(20 << 20))
+    assert find(["s3://bucket/a.pcap"]).captures == ("s3://bucket/a.pcap",)
+    assert store.served <= 1 << 19
+
+
+def test_parts_of_an_object_are_requested_alone(store: Store) -> None:
+    made = BytesIO()
+    with tarfile.open(fileobj=made, mode="w") as packed:
+        for name, data in (("big", bytes(40 << 20)), ("a.pcap", CAPTURE), ("more", bytes(20 << 20))):
+            member = tarfile.TarInfo(name)
+            member.size = len(data)
+            packed.addfile(member, BytesIO(data))
+    store.put("bucket/a.tar", made.getvalue())
+    with opened("s3://bucket/a.tar!/a.pcap") as file:
+        assert file.read() == CAPTURE
+    assert size_of("s3://bucket/a.tar!/a.pcap") == len(CAPTURE)
+    assert store.served < 20 << 20
+    assert find(["s3://bucket/a.tar"]).captures == ("s3://bucket/a.tar!/a.pcap",)
+
+
+def test_segments_and_logs_are_cut_into_splits(tmp_path: Path, store: Store) -> None:
+    left_behind(tmp_path)
+    upload(store, tmp_path, "bucket")
+    for table, order in (("records", ["topic", "partition", "offset"]), ("exchanges", ["source", "position"])):
+        whole, parts = (
+            pa.Table.from_batches(read_batches(table, find(["s3://bucket/"]), options=options))
+            for options in ({}, {"splitSize": "2k"})
+        )
+        keys = [(name, "ascending") for name in order]
+        assert whole.num_rows > 30
+        assert whole.sort_by(keys).equals(parts.sort_by(keys))
+
+
+def fails(store: Store, wanted: Callable[[Request], bool], status: int, code: str) -> None:
+    store.fault = lambda request: (status, code) if wanted(request) else None
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "told"),
+    [
+        (400, "ExpiredToken", "the credentials have expired: renew them"),
+        (403, "AccessDenied", "access is denied: check the credentials, and the rights to list and read"),
+        (403, "SignatureDoesNotMatch", "access is denied: check the credentials, and the rights to list and read"),
+    ],
+)
+def test_what_a_store_refuses_is_one_line(
+    store: Store, capsys: pytest.CaptureFixture[str], tmp_path: Path, status: int, code: str, told: str
+) -> None:
+    store.put("bucket/a/x.pcap", CAPTURE)
+    store.page = 1
+    store.put("bucket/a/y.pcap", CAPTURE)
+    fails(store, lambda request: True, status, code)
+    assert run(["clients", "s3://bucket/a", "--out", str(tmp_path), "-q"]) == 2
+    assert capsys.readouterr().err == f"kwire-spark: s3://bucket/a: {told}\n"
+    fails(store, lambda request: "continuation-token" in request.query, status, code)  # the listing is cut off
+    assert run(["clients", "s3://bucket/a", "--out", str(tmp_path), "-q"]) == 2
+    assert capsys.readouterr().err == f"kwire-spark: s3://bucket/a: {told}\n"
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ("s3://bucket/none", "s3://bucket/none: no such object or folder"),
+        ("s3://bucket/none*/a", "s3://bucket/none*/a: no object matches this pattern"),
+        ("s3://nobody/", "s3://nobody/: no such object or folder"),
+        ("s3://bucket/text/", "no capture and no broker log in s3://bucket/text/"),
+        ("s3://key:secret@bucket/a", "s3://bucket: an address with a password"),
+        ("https://host/a?sig=secret", "https://host: an address with a password, or with a query"),
+        ("s3:///a", "which bucket or host?"),
+        ("unheard://of/it", "unheard"),
+    ],
+)
+def test_what_is_not_there_is_one_line(
+    store: Store, capsys: pytest.CaptureFixture[str], tmp_path: Path, given: str, told: str
+) -> None:
+    store.put("bucket/a", CAPTURE)
+    store.put("bucket/text/notes.txt", b"milk\n")
+    assert run(["clients", given, "--out", str(tmp_path), "-q"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert told in line
+    assert "secret@" not in line
+    assert "sig" not in line
+
+
+def test_a_store_that_does_not_answer(monkeypatch: pytest.MonkeyPatch, store: Store) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
+    with pytest.raises(OptionError, match=r"^s3://bucket/a: the store cannot be reached: Could not connect"):
+        find(["s3://bucket/a"])
+
+
+def corrupt(given: str, table: str = "exchanges") -> dict[str, str]:
+    """The reasons for what could not be read, by input, after ``find``."""
+    found = find([given])
+    reasons = dict(found.skipped)
+    for batch in read_batches(table, found):
+        reasons |= {row["source"]: row["_corrupt"] for row in batch.to_pylist() if row["_corrupt"]}
+    return reasons
+
+
+def test_objects_that_vanish_are_rows_and_the_rest_is_read(store: Store) -> None:
+    for name in ("a.pcap", "b.log", "c.log"):
+        store.put(f"bucket/{name}", CAPTURE if name == "a.pcap" else LOG)
+
+    def vanish(request: Request) -> tuple[int, str] | None:
+        gone = request.key in ("bucket/a.pcap", "bucket/b.log") and request.method == "HEAD" and request.number > 0
+        return (404, "NoSuchKey") if gone else None
+
+    store.fault = vanish
+    found = find(["s3://bucket"])
+    assert len(found.captures) + len(found.request_logs) == 3
+    told = [row for batch in read_batches("exchanges", found) for row in batch.to_pylist()]
+    reasons = {row["source"]: row["_corrupt"] for row in told if row["_corrupt"]}
+    assert reasons == {f"s3://bucket/{name}": "cannot be read: the object is gone" for name in ("a.pcap", "b.log")}
+    assert sum(row["source"] == "s3://bucket/c.log" for row in told) == 50
+
+
+def test_objects_that_vanish_before_their_type_is_known_are_skipped(store: Store) -> None:
+    store.put("bucket/a.log", LOG)
+    store.put("bucket/b.log", LOG)
+    fails(store, lambda request: request.key == "bucket/b.log", 404, "NoSuchKey")
+    found = find(["s3://bucket"])
+    assert found.request_logs == ("s3://bucket/a.log",)
+    assert found.skipped == (("s3://bucket/b.log", "the object is gone"),)
+    assert found.unreadable == {"s3://bucket/b.log"}
+
+
+@pytest.mark.parametrize("name", ["a.pcap", "a.log"])
+def test_an_object_that_changes_while_it_is_read_is_a_row(store: Store, name: str) -> None:
+    data = CAPTURE if name == "a.pcap" else LOG
+    store.put(f"bucket/{name}", data)
+
+    def change(request: Request) -> None:
+        if request.method == "GET" and request.number == 2:  # its type and its first time were read
+            store.put(f"bucket/{name}", data, 1_700_000_009.0)
+
+    store.fault = change
+    if name == "a.log":
+        store.fault = lambda request: change(Request(request.method, request.key, {}, request.number + 1))
+    assert corrupt(f"s3://bucket/{name}") == {f"s3://bucket/{name}": f"cannot be read: {remote.CHANGED}"}
+
+
+def test_a_segment_that_changed_since_it_was_listed_is_a_row(store: Store) -> None:
+    segment = next(TRAFFIC.rglob("__consumer_offsets-*/*.log"))
+    key = f"bucket/data/{segment.parent.name}/{segment.name}"
+    store.put(key, segment.read_bytes())
+    found = find(["s3://bucket/data"])
+    store.fault = lambda request: store.put(key, b"x" * 5000, 1_700_000_008.0) if request.key == key else None
+    (batch,) = read_batches("records", found)
+    assert batch.column("_corrupt").to_pylist() == [f"cannot be read: {remote.CHANGED}"]
+
+
+@pytest.mark.parametrize("root", ["hdfs://name:8020", "abfss://box@account.dfs.core.windows.net", "gs://bucket"])
+def test_other_file_systems_of_arrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, root: str) -> None:
+    """Their own servers are not here: what is asked of Arrow, answered from a folder."""
+    asked: list[str] = []
+
+    def from_uri(uri: str) -> tuple[SubTreeFileSystem, str]:
+        asked.append(uri)
+        return SubTreeFileSystem(str(tmp_path), LocalFileSystem()), "box" if "abfss" in uri else "/"
+
+    base = tmp_path / "box" if "abfss" in root else tmp_path
+    (base / "logs").mkdir(parents=True)
+    (base / "logs" / "a.log").write_bytes(LOG)
+    monkeypatch.setattr(remote, "from_uri", from_uri)
+    remote.file_system.cache_clear()
+    try:
+        assert find([f"{root}/logs"]).request_logs == (f"{root}/logs/a.log",)
+        assert find([f"{root}/l*/*.log"]).request_logs == (f"{root}/logs/a.log",)
+        assert sum(batch.num_rows for batch in read_batches("exchanges", find([root]))) == 50
+    finally:
+        remote.file_system.cache_clear()
+    assert asked == [f"{root}/?retry_limit_seconds=30" if root.startswith("gs") else f"{root}/"]
+
+
+def test_file_systems_of_fsspec() -> None:
+    memory = pytest.importorskip("fsspec").filesystem("memory")
+    memory.pipe("/box/logs/a.log", LOG)
+    found = find(["memory://box/logs"])
+    assert found.request_logs == ("memory://box/logs/a.log",)
+    assert sum(batch.num_rows for batch in read_batches("exchanges", found)) == 50
+
+
+def test_options_of_sources_take_addresses() -> None:
+    given = json.dumps(["s3://a/b", "file:/c", "file:///d", "e"])
+    assert Options({"paths": given}).paths() == ["s3://a/b", "/c", "/d", "e"]
+    assert place("s3://a/b/").absolute() == "s3://a/b/"
