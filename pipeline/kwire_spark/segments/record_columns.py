@@ -11,13 +11,15 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from librt.strings import BytesWriter
 
+from kwire.columns.records import record_starts
 from kwire.errors import DecodeError
 from kwire.logs import LogSegment
 from kwire.records import Batch, Record
 from kwire.records.layout import APPEND_TIME, ATTRIBUTES, BATCH_HEADER, CODEC_MASK, MAGIC
-from kwire.records.loops import HUGE, Headers
-from kwire_spark.segments.varints import Fields, Numbers, find_records
+from kwire.records.loops import HUGE, LEAST_RECORD, Headers
+from kwire_spark.segments.varints import Fields, Numbers
 
 _FIELDS = (
     *("base_offset", "size", "leader_epoch", "magic", "crc", "attributes", "last_offset_delta", "base_timestamp"),
@@ -47,7 +49,7 @@ class Stored:
         self._limit = limit
         self._buffers: list[bytes] = []
         self._base = 0
-        self._starts: list[int] = []
+        self._starts = BytesWriter()
         self._heads: Any  # this and the rest are set by usual()
         self._counts: Numbers
         self._fields: Fields
@@ -85,12 +87,8 @@ class Stored:
             self._buffers.append(data)
             if start == 0:
                 self.weight += end
-        starts = find_records(data, start, end, count)
-        if starts is None:
-            return False
-        base = self._base
-        self._starts += [base + pos for pos in starts] if base else starts
-        return True
+        fits = count * LEAST_RECORD <= end - start
+        return fits and record_starts(data, start, end, count, self._base, self._starts)
 
     def usual(self) -> bool:
         """Whether the fields of all records can be read; if not, this object must not be used."""
@@ -101,7 +99,7 @@ class Stored:
             return True
         data = self._buffers[0] if len(self._buffers) == 1 else b"".join(self._buffers)
         self._buffers.clear()
-        self._fields = Fields(data, np.array(self._starts, np.int64))
+        self._fields = Fields(data, np.frombuffer(self._starts.getvalue(), "<i8"))
         bases = np.concatenate([self._of_batches("base_offset"), self._of_batches("base_timestamp")])
         return not self._fields.bad.any() and bool(((bases > -HUGE) & (bases < HUGE)).all())
 

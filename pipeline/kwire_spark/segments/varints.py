@@ -1,7 +1,7 @@
 """Parses many records of batches of magic 2 at a time, into numpy arrays of field positions.
 
-A loop in Python only goes from record to record (``find_records``); all fields of all records are then read at once
-(``Fields``). Anything unusual is marked ``bad`` and left to ``Batch.records``, which handles every case.
+A loop in ``kwire.columns`` goes from record to record (``record_starts``); all fields of all records are then read at
+once (``Fields``). Anything unusual is marked ``bad`` and left to ``Batch.records``, which handles every case.
 """
 
 from __future__ import annotations
@@ -9,34 +9,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from kwire.records.loops import LEAST_RECORD, MAX_OBJECTS, Headers, read_headers, read_long_varint
+from kwire.records.loops import MAX_OBJECTS, Headers, read_headers
 
 Numbers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
-
-
-def find_records(data: bytes, pos: int, end: int, count: int) -> list[int] | None:
-    """The start of each of ``count`` records; ``None`` if they do not end exactly at ``end``."""
-    if count * LEAST_RECORD > end - pos:
-        return None
-    starts: list[int] = []
-    add = starts.append
-    try:
-        for _ in range(count):
-            add(pos)
-            size = data[pos]
-            if size < 128:
-                pos += 1 + (size >> 1)
-            else:
-                byte = data[pos + 1]
-                if byte < 128:
-                    pos += 2 + ((size & 127 | byte << 7) >> 1)
-                else:
-                    size, pos = read_long_varint(data, pos, 28)
-                    pos += size >> 1
-    except (IndexError, ValueError):
-        return None
-    return starts if pos == end else None
 
 
 class Fields:

@@ -24,6 +24,33 @@ HEADERS: Final = 16
 """The columns that are wanted, added up."""
 
 
+def record_starts(data: bytes, pos: i64, end: i64, count: i64, shift: i64, out: BytesWriter) -> bool:
+    """Append where each of ``count`` records starts, int64, to ``out``; ``shift`` is added to all.
+
+    Returns whether they extend from ``pos`` to ``end`` of ``data``; if not, nothing is appended.
+    """
+    before = len(out)
+    try:
+        for _ in range(count):
+            write_i64_le(out, pos + shift)
+            size: i64 = data[pos]
+            pos += 1
+            if size > 127:
+                byte: i64 = data[pos]
+                pos += 1
+                if byte < 128:
+                    size = size & 127 | byte << 7
+                else:
+                    size, pos = read_long_varint(data, pos - 2, 28)
+            pos += size >> 1
+    except (IndexError, ValueError):
+        pos = -1
+    if pos != end:
+        out.truncate(before)
+        return False
+    return True
+
+
 class RecordColumns:
     """Columns of records. Numbers are in the byte order of the machine, which is little-endian.
 
