@@ -44,7 +44,13 @@ def registry(package: str) -> MessageRegistry:
     """The messages of the generated package of this name; ``ImportError`` or ``ValueError`` if it is not one."""
     if not all(part.isidentifier() for part in package.split(".")):
         raise ValueError(f"{package!r} is not the name of a package")
-    protocol = getattr(_module(package), "PROTOCOL", None)
+    try:
+        protocol = getattr(_module(package), "PROTOCOL", None)
+    except ModuleNotFoundError as problem:
+        if problem.name is None or not f"{package}.".startswith(f"{problem.name}."):
+            raise
+        text = f"there is no package {package}: install it, or add the folder that it is in to PYTHONPATH"
+        raise ModuleNotFoundError(text, name=problem.name) from problem
     if not isinstance(protocol, MessageRegistry):
         raise ValueError(f"{package} is not a generated package: it has no PROTOCOL")
     return protocol

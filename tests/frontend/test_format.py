@@ -8,10 +8,15 @@ import pytest
 from hypothesis import given
 
 from kwirec.diagnostics.diagnostic import Report
+from kwirec.diagnostics.source import Source
 from kwirec.formatting import format_bytes, format_paths
+from kwirec.frontend import link, parse
 from kwirec.frontend.notation import Notation
 from tests.frontend.comments import commented_json, commented_krammar, read
+from tests.frontend.test_json_hostile import TOKENS as JSON_TOKENS
+from tests.frontend.test_json_hostile import mutated_from
 from tests.frontend.test_krammar import SAMPLE
+from tests.frontend.test_krammar_hostile import TOKENS
 
 ROOT = Path(__file__).parents[2]
 
@@ -183,3 +188,25 @@ def test_what_has_mistakes_is_not_formatted(text: str, code: str) -> None:
     report = Report()
     assert format_bytes(text.encode(), report) is None
     assert code in [one.code.number for one in report.diagnostics]
+
+
+def check_any(text: str, name: str, notation: Notation) -> None:
+    """Whatever a file holds, it has mistakes, or a layout that says the same and is not changed again."""
+    report = Report()
+    found = format_bytes(text.encode(), report, notation=notation)
+    if found is None:
+        assert report.diagnostics
+    else:
+        assert formatted(found.text, notation) == found.text
+        trees = [link([parse(Source(name, one), Report())], Report()) for one in (text, found.text)]
+        assert trees[0] == trees[1]
+
+
+@given(mutated_from([JSON, JSON_FORMATTED], JSON_TOKENS))
+def test_damaged_json(text: str) -> None:
+    check_any(text, "a.json", "json")
+
+
+@given(mutated_from([KRAMMAR, KRAMMAR_FORMATTED, SAMPLE.read_text()], TOKENS))
+def test_damaged_krammar(text: str) -> None:
+    check_any(text, "a.krm", "krammar")

@@ -354,3 +354,5 @@ def test_a_registry_by_the_name_of_its_package() -> None:
     assert registry("kwire_kafka") is PROTOCOL
     with pytest.raises(ValueError, match="json is not a generated package"):
         registry("json")
+    with pytest.raises(ModuleNotFoundError, match=r"no package acme_wire: .* PYTHONPATH"):
+        registry("acme_wire")

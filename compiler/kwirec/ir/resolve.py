@@ -262,7 +262,7 @@ class _Resolver:
                 decl.enum.span,
                 label="unknown enum",
                 helps=[did_you_mean(decl.enum.value, self._enums)],
-                notes=["enums are definitions of type `enum`, among the files that are compiled together"],
+                notes=["an enum is defined in one of the files that are compiled together"],
                 message_name=self._name,
             )
         return found
