@@ -2,8 +2,9 @@
 
 ``python -m benchmarks.records [--native FOLDER] [--rounds N] [--json FILE]``
 
-Reading is iterating over all records, checksums included; building starts from keys, values and timestamps. Checked
-before: all libraries read the same records from the same bytes, and what they build is read back. kio does not know
+Reading is iterating over all records, checksums included; taking is reading, and offset, timestamp, key and value of
+each record. Building starts from keys, values and timestamps, and keeps no batch. Checked before: all libraries read
+the same records from the same bytes, and what they build is read back. kio does not know
 compression and cuts timestamps to seconds: it takes part in reading what is uncompressed. aiokafka's batches are
 Cython. A column "A / B" says how many times as long A takes: above 1, B is faster. Exits with 1 if kwire does not
 read faster, interpreted, than kafka-python and kio.
@@ -39,13 +40,27 @@ Times = dict[tuple[str, str, str], float]
 
 @dataclass(frozen=True, kw_only=True)
 class Library:
-    """``read`` iterates over all records and gives their number; ``rows`` gives what is in them."""
+    """``batches`` gives batches whose checksums are right; ``rows`` gives what is in their records."""
 
     name: str
-    read: Callable[[bytes], int]
+    batches: Callable[[bytes], Iterator[Iterable[Any]]]
     rows: Callable[[bytes], Iterator[Row]]
     build: Callable[[list[Row], int, int], bytes] | None = None
     codecs: Iterable[int] = range(5)
+
+    def read(self, data: bytes) -> int:
+        """Iterate over all records, and count them."""
+        count = 0
+        for batch in self.batches(data):
+            for _ in batch:
+                count += 1
+        return count
+
+    def take(self, data: bytes) -> None:
+        """Take four fields of each record."""
+        for batch in self.batches(data):
+            for record in batch:
+                record.offset, record.timestamp, record.key, record.value  # noqa: B018
 
 
 def main() -> None:
@@ -85,12 +100,14 @@ def measure(native: Path | None, rounds: int) -> Times:
         for library in taking_part:
             check(library, rows, per_batch, codec, data)
         reading = {(title, "read", one.name): partial(one.read, data) for one in taking_part}
+        taking = {(title, "take", one.name): partial(one.take, data) for one in taking_part}
         building = {
-            (title, "build", one.name): partial(build, one, rows, per_batch, codec)
+            (title, "build", one.name): partial(build_each, one, rows, per_batch, codec)
             for one in taking_part
             if one.build
         }
-        times |= interleaved(reading, rounds) | interleaved(building, rounds)
+        for calls in (reading, taking, building):
+            times |= interleaved(calls, rounds)
     return times
 
 
@@ -116,11 +133,19 @@ def sample() -> list[Row]:
 
 
 def build(library: Library, rows: list[Row], per_batch: int, codec: int) -> bytes:
+    return b"".join(built(library, rows, per_batch, codec))
+
+
+def build_each(library: Library, rows: list[Row], per_batch: int, codec: int) -> None:
+    for _ in built(library, rows, per_batch, codec):
+        pass
+
+
+def built(library: Library, rows: list[Row], per_batch: int, codec: int) -> Iterator[bytes]:
     assert library.build is not None
-    parts, source = [], iter(rows)
+    source = iter(rows)
     while chunk := list(islice(source, per_batch)):
-        parts.append(library.build(chunk, codec, chunk[0][0]))
-    return b"".join(parts)
+        yield library.build(chunk, codec, chunk[0][0])
 
 
 def check(library: Library, rows: list[Row], per_batch: int, codec: int, data: bytes) -> None:
@@ -139,25 +164,19 @@ def kwire(name: str) -> Library:
         is_source = import_module("kwire.records.loops").__file__.endswith(".py")  # type: ignore[union-attr]
         if is_source != (name == INTERPRETED):
             sys.exit(f"kwire.records for {name!r} is {'' if is_source else 'not '}interpreted")
-    make = records.Record
 
     def rows(data: bytes) -> Iterator[Row]:
         for batch in records.read_batches(data):
             for record in batch:
                 yield record.offset, record.timestamp, record.key, record.value
 
-    def read(data: bytes) -> int:
-        count = 0
-        for batch in records.read_batches(data):
-            for _ in batch:
-                count += 1
-        return count
-
     def write(chunk: list[Row], codec: int, base: int) -> bytes:
-        made = [make(key, value, (), timestamp) for _, timestamp, key, value in chunk]
-        return records.encode_batch(made, codec=codec, base_offset=base)  # type: ignore[no-any-return]
+        builder = records.BatchBuilder(base_offset=base)
+        for _, timestamp, key, value in chunk:
+            builder.append(key, value, (), timestamp)
+        return builder.build(codec=codec)  # type: ignore[no-any-return]
 
-    return Library(name=name, read=read, rows=rows, build=write)
+    return Library(name=name, batches=records.read_batches, rows=rows, build=write)
 
 
 def kafka_python() -> Library:
@@ -168,13 +187,10 @@ def kafka_python() -> Library:
             for record in batch:
                 yield record.offset, record.timestamp, record.key, record.value
 
-    def read(data: bytes) -> int:
-        count = 0
+    def batches(data: bytes) -> Iterator[Any]:
         for batch in module.MemoryRecords(data):
             assert batch.validate_crc()
-            for _ in batch:
-                count += 1
-        return count
+            yield batch
 
     def write(chunk: list[Row], codec: int, base: int) -> bytes:
         builder = module.MemoryRecordsBuilder(2, codec, 1 << 30)  # with an offset, it writes other deltas
@@ -183,7 +199,7 @@ def kafka_python() -> Library:
         builder.close()
         return bytes(builder.buffer())
 
-    return Library(name="kafka-python", read=read, rows=rows, build=write)
+    return Library(name="kafka-python", batches=batches, rows=rows, build=write)
 
 
 def kio() -> Library:
@@ -194,20 +210,17 @@ def kio() -> Library:
         while pos < len(data):
             batch, size = read_batch(data, pos)
             pos += size
-            yield batch
+            yield batch.records
 
     def rows(data: bytes) -> Iterator[Row]:
         """kio cuts timestamps to whole seconds: they are taken from the sample."""
         for batch in batches(data):
-            for record in batch.records:
+            for record in batch:
                 timestamp = START + 3 * record.offset
                 assert int(record.timestamp.timestamp()) == timestamp // 1000
                 yield record.offset, timestamp, record.key, record.value
 
-    def read(data: bytes) -> int:
-        return sum(sum(1 for _ in batch.records) for batch in batches(data))
-
-    return Library(name="kio", read=read, rows=rows, codecs=(0,))
+    return Library(name="kio", batches=batches, rows=rows, codecs=(0,))
 
 
 def aiokafka() -> Library:
@@ -217,20 +230,14 @@ def aiokafka() -> Library:
     def batches(data: bytes) -> Iterator[Any]:
         records = memory.MemoryRecords(data)
         while records.has_next():
-            yield records.next_batch()
+            batch = records.next_batch()
+            assert batch.validate_crc()
+            yield batch
 
     def rows(data: bytes) -> Iterator[Row]:
         for batch in batches(data):
             for record in batch:
                 yield record.offset, record.timestamp, record.key, record.value
-
-    def read(data: bytes) -> int:
-        count = 0
-        for batch in batches(data):
-            assert batch.validate_crc()
-            for _ in batch:
-                count += 1
-        return count
 
     def write(chunk: list[Row], codec: int, base: int) -> bytes:
         builder = default.DefaultRecordBatchBuilder(
@@ -246,7 +253,7 @@ def aiokafka() -> Library:
             builder.append(number, timestamp=timestamp, key=key, value=value, headers=[])
         return bytes(builder.build())
 
-    return Library(name="aiokafka", read=read, rows=rows, build=write)
+    return Library(name="aiokafka", batches=batches, rows=rows, build=write)
 
 
 def report(times: Times) -> str:
@@ -255,7 +262,7 @@ def report(times: Times) -> str:
     own = [library for library in (INTERPRETED, COMPILED) if library in libraries]
     pairs = [(peer, library) for library in own for peer in PEERS]
     parts = []
-    for direction in ("read", "build"):
+    for direction in ("read", "take", "build"):
         rows = []
         for title in dict.fromkeys(title for title, _, _ in times):
             seconds = {library: times.get((title, direction, library)) for library in libraries}

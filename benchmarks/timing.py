@@ -14,7 +14,8 @@ SLICE = 0.01
 
 
 def interleaved(calls: Mapping[K, Callable[[], object]], rounds: int) -> dict[K, float]:
-    """The least seconds per call. In each round every call has its turn, so that slow moments hit all alike.
+    """The least seconds of processor time per call. In each round every call has its turn, so that slow moments hit
+    all alike.
 
     The order alternates: what runs after a call that leaves much garbage is at a disadvantage.
     """
@@ -38,10 +39,10 @@ def _repeats(call: Callable[[], object]) -> int:
 
 
 def _time(call: Callable[[], object], repeats: int) -> float:
-    start = time.perf_counter()
+    start = time.process_time()
     for _ in range(repeats):
         call()
-    return (time.perf_counter() - start) / repeats
+    return (time.process_time() - start) / repeats
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -23,7 +23,7 @@ from pathlib import Path
 
 RUNTIME: tuple[str, ...] = (
     *("policy", "wire", "message", "headers", "protocol", "records/loops", "records/batch"),
-    *("records/reader", "records/writing"),
+    *("records/reader", "records/writing", "records/builder"),
     *("columns/messages", "columns/records", "columns/rows"),
 )
 """The modules of ``kwire`` that are compiled: what emitted codecs call on their fast path, the messages that are
@@ -48,7 +48,7 @@ INTERPRETED: Mapping[str, str] = {
     "uuids": "Uuid derives from bytes, which a native class cannot",
     "frames": "splits streams; all its time is spent in slicing",
     "primitives": "reads the few numbers before messages in records",
-    "records": "all except the loops: headers of batches and the slow path",
+    "records": "all except readers, batches and builders: message sets, errors, the slow path",
     "columns": "all except the loops: makes programs, once for each message and version",
     "arrow": "loops over attributes, one column at a time; all else is pyarrow",
     "json_form": "reads the output of `json`; closures and tables of closures, which compiling does not speed up",

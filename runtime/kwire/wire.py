@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, write_i16_be, write_i32_be
 
-from kwire.native import i64
+from kwire.native import i64, u8
 from kwire.uuids import Uuid
 
 TYPE_CHECKING = False
@@ -75,9 +75,9 @@ def read_string_length(data: bytes, pos: i64) -> tuple[i64, i64]:
 def write_uvarint(out: BytesWriter, value: i64) -> None:
     """An unsigned varint; ``value`` is not negative."""
     while value > 127:
-        out.append(value & 127 | 128)
+        out.append(u8(value & 127 | 128))
         value >>= 7
-    out.append(value)
+    out.append(u8(value))
 
 
 def write_string_length(out: BytesWriter, size: i64) -> None:

@@ -7,11 +7,12 @@
 ...             print(record.offset, record.timestamp, record.key, record.value)
 
 A batch is its header until its records are requested, which decompresses and decodes them. See :class:`BatchReader`
-for incomplete and corrupt batches, :func:`encode_batch` and :func:`encode_message_set` for writing.
+for incomplete and corrupt batches. :func:`encode_batch`, :class:`BatchBuilder` and :func:`encode_message_set` write.
 """
 
 from kwire.records.batch import Batch
 from kwire.records.build import encode_batch, encode_message_set
+from kwire.records.builder import BatchBuilder
 from kwire.records.control import ControlRecord, decode_control, encode_control
 from kwire.records.errors import ChecksumError, CorruptRecordError, RecordsError, RecordsLimitError, UnknownMagicError
 from kwire.records.loops import Record
@@ -19,6 +20,7 @@ from kwire.records.reader import BatchReader, read_batches
 
 __all__ = [
     "Batch",
+    "BatchBuilder",
     "BatchReader",
     "ChecksumError",
     "ControlRecord",

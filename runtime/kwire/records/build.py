@@ -13,10 +13,10 @@ from kwire.records.checksums import crc32c
 from kwire.records.interpreter import int64
 from kwire.records.layout import (
     APPEND_TIME,
-    BATCH_HEADER,
     CODEC_MASK,
     CONTROL,
     DELETE_HORIZON,
+    HEADER_SIZE,
     OVERHEAD,
     TRANSACTIONAL,
     ZSTD,
@@ -31,7 +31,11 @@ if TYPE_CHECKING:
 
     from kwire.records.batch import TimestampType
 
-KNOWN_ATTRIBUTES = 0x7F
+KNOWN_ATTRIBUTES = 0x3F
+"""The bits that settings decide. The one for the delete horizon is passed on."""
+START = Struct(">qiib")
+"""The header of a batch up to its CRC, which covers the rest: :data:`COVERED` and the records."""
+COVERED = Struct(">hiqqqhii")
 CRC = Struct(">I")
 MESSAGE = (Struct(">Bbi"), Struct(">Bbqi"))
 """From the magic to the length of the key, by magic."""
@@ -88,36 +92,64 @@ def encode_batch(
     if base_timestamp is None:
         base_timestamp = rows[0].timestamp if rows else -1
     payload, last, newest = _payload(rows, base_offset, base_timestamp, exact_offsets)
-    if last_offset is None:
-        last_offset = max(last, base_offset)
+    return seal(
+        [payload],
+        len(rows),
+        base_offset=base_offset,
+        last_offset=max(last, base_offset) if last_offset is None else last_offset,
+        base_timestamp=base_timestamp,
+        max_timestamp=newest if max_timestamp is None else max_timestamp,
+        attributes=attributes if delete_horizon is None else attributes | DELETE_HORIZON,
+        codec=codec,
+        level=level,
+        timestamp_type=timestamp_type,
+        producer_id=producer_id,
+        producer_epoch=producer_epoch,
+        base_sequence=base_sequence,
+        transactional=transactional,
+        control=control,
+        leader_epoch=leader_epoch,
+    )
+
+
+def seal(
+    parts: list[bytes],
+    count: int,
+    *,
+    base_offset: int,
+    last_offset: int,
+    base_timestamp: int,
+    max_timestamp: int,
+    codec: int = 0,
+    level: int | None = None,
+    timestamp_type: TimestampType = "create",
+    producer_id: int = -1,
+    producer_epoch: int = -1,
+    base_sequence: int = -1,
+    transactional: bool = False,
+    control: bool = False,
+    leader_epoch: int = -1,
+    attributes: int = 0,
+) -> bytes:
+    """The batch whose ``count`` records are ``parts``: compressed, with its header before it. Of ``attributes`` the
+    unassigned bits and the one for the delete horizon count."""
     bits = (attributes & ~KNOWN_ATTRIBUTES) | _codec(codec) | _append_bit(timestamp_type, magic=2)
     bits |= TRANSACTIONAL if transactional else 0
     bits |= CONTROL if control else 0
-    bits |= DELETE_HORIZON if delete_horizon is not None else 0
-    if codec and (rows or payload):
-        payload = _compress(codec, payload, 2, level)
+    if codec and (count or any(parts)):
+        parts = [_compress(codec, b"".join(parts), 2, level)]
     try:
-        header = bytearray(
-            BATCH_HEADER.pack(
-                base_offset,
-                BATCH_HEADER.size - OVERHEAD + len(payload),
-                leader_epoch,
-                2,
-                0,
-                bits,
-                last_offset - base_offset,
-                base_timestamp,
-                newest if max_timestamp is None else max_timestamp,
-                producer_id,
-                producer_epoch,
-                base_sequence,
-                len(rows),
-            )
+        start = START.pack(base_offset, HEADER_SIZE - OVERHEAD + sum(map(len, parts)), leader_epoch, 2)
+        covered = COVERED.pack(
+            *(bits, last_offset - base_offset, base_timestamp, max_timestamp, producer_id, producer_epoch),
+            *(base_sequence, count),
         )
     except (error, TypeError) as problem:
         raise _invalid(_out_of_range(problem)) from problem
-    header[17:21] = CRC.pack(crc32c(payload, crc32c(header[21:])))
-    return bytes(header) + payload
+    checksum = crc32c(covered)
+    for part in parts:
+        checksum = crc32c(part, checksum)
+    return b"".join((start, CRC.pack(checksum), covered, *parts))
 
 
 def encode_message_set(
@@ -196,25 +228,37 @@ def _payload(rows: list[Record], base_offset: int, base_timestamp: int, exact: b
 
 
 def _payload_slowly(rows: list[Record], base_offset: int, base_timestamp: int, exact: bool) -> tuple[bytes, int, int]:
-    """The same with errors. Deltas overflow as in Java, so everything that was read can be written."""
+    """The same with errors."""
     parts, newest = [], -1
     offset = base_offset - 1
     for number, row in enumerate(rows):
-        if not isinstance(row, Record):
-            raise _not_a_record(row, number)
-        timestamp = _checked_int(row.timestamp, f"records[{number}].timestamp", 64)
-        newest = max(newest, timestamp)
-        own = _checked_int(row.offset, f"records[{number}].offset", 64)
-        if not exact and own != -1 and own <= offset:
-            raise _invalid(f"offset {own} must be {offset + 1} or more", path=f"records[{number}].offset")
-        offset = offset + 1 if own == -1 and not exact else own
-        delta = int64(offset - base_offset)
-        _checked_int(delta, f"records[{number}].offset", 32, "distance from the base offset: ")
-        body = b"\0" + _long_varint(int64(timestamp - base_timestamp)) + _long_varint(delta)
-        body += _bytes(row.key, f"records[{number}].key") + _bytes(row.value, f"records[{number}].value")
-        body += _headers(row, number)
-        parts += [_long_varint(len(body)), body]
+        part, offset = record_slowly(row, number, offset, base_offset, base_timestamp, exact)
+        parts.append(part)
+        newest = max(newest, row.timestamp)
     return b"".join(parts), offset, newest
+
+
+def record_slowly(
+    row: Record, number: int, last: int, base_offset: int, base_timestamp: int, exact: bool = False
+) -> tuple[bytes, int]:
+    """The bytes of a record, and its offset; ``last`` is that of the record before it.
+
+    Deltas overflow as in Java, so everything that was read can be written.
+    """
+    if not isinstance(row, Record):
+        raise _not_a_record(row, number)
+    path = f"records[{number}]"
+    timestamp = _checked_int(row.timestamp, f"{path}.timestamp", 64)
+    offset = _checked_int(row.offset, f"{path}.offset", 64)
+    if not exact:
+        if offset != -1 and offset <= last:
+            raise _invalid(f"offset {offset} must be {last + 1} or more", path=f"{path}.offset")
+        offset = last + 1 if offset == -1 else offset
+    delta = int64(offset - base_offset)
+    _checked_int(delta, f"{path}.offset", 32, "distance from the base offset: ")
+    body = b"\0" + _long_varint(int64(timestamp - base_timestamp)) + _long_varint(delta)
+    body += _bytes(row.key, f"{path}.key") + _bytes(row.value, f"{path}.value") + _headers(row, number)
+    return _long_varint(len(body)) + body, offset
 
 
 def _not_a_record(row: object, number: int) -> EncodeError:

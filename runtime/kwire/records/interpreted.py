@@ -6,6 +6,8 @@ for all, which copies keys and values at once; writing takes numbers from a tabl
 
 from __future__ import annotations
 
+from librt.strings import BytesWriter
+
 from kwire.records.loops import MAX_OBJECTS, Headers, Record, read_headers, read_long_varint
 from kwire.records.writing import varint, write_headers
 from kwire.wire import give_up
@@ -200,3 +202,35 @@ def write_records(records: list[Record], base_offset: int, base_timestamp: int) 
         total = varints[size] if size < known else varint(size)
         parts += (total, b"\x00", time, place, key_size, key, value_size, value, tail)
     return b"".join(parts), offset, newest
+
+
+def write_record(
+    out: BytesWriter, time: int, place: int, key: bytes | None, value: bytes | None, headers: Headers
+) -> None:
+    """One record; see ``kwire.records.writing``."""
+    if not VARINTS:
+        fill_tables()
+    known, far = SHORT, LONG
+    if 0 <= time < known:
+        when = VARINTS[time]
+    else:
+        when = STARTS[time & 8191] + ENDS[time >> 13] if 0 < time < far else varint(time)
+    if place > 0x7FFFFFFF:
+        give_up()
+    where = VARINTS[place] if place < known else varint(place)
+    key_size = value_size = b"\x01"
+    if key is None:
+        key = b""
+    else:
+        size = len(key)
+        key_size = VARINTS[size] if size < known else varint(size)
+    if value is None:
+        value = b""
+    else:
+        size = len(value)
+        value_size = VARINTS[size] if size < known else varint(size)
+    tail = write_headers(headers) if headers else b"\x00"
+    body = b"".join((b"\x00", when, where, key_size, key, value_size, value, tail))
+    size = len(body)
+    out.write(VARINTS[size] if size < known else varint(size))
+    out.write(body)

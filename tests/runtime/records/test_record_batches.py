@@ -12,7 +12,7 @@ import pytest
 from crc32c import crc32c
 
 from kwire import EncodeError
-from kwire.records import Batch, CorruptRecordError, Record, encode_batch, read_batches
+from kwire.records import Batch, BatchBuilder, CorruptRecordError, Record, encode_batch, read_batches
 from tests.wrong_types import REFUSED
 
 
@@ -116,6 +116,34 @@ def test_records_before_an_invalid_one_are_read() -> None:
     assert [next(iterator).offset for _ in range(2)] == [0, 1]
     with pytest.raises(CorruptRecordError, match=r"records\[2\]"):
         next(iterator)
+
+
+def test_a_builder_of_a_large_batch() -> None:
+    """Larger than its buffer; settings reach the header; it can be built twice, and more records added."""
+    builder = BatchBuilder(base_timestamp=5)
+    rows = [Record(b"k", bytes(700), (), 5 + number, 40 + number) for number in range(300)]
+    for row in rows:
+        builder.append(row.key, row.value, row.headers, row.timestamp, row.offset)
+    settings: dict[str, Any] = {"producer_id": 3, "producer_epoch": 1, "base_sequence": 9, "transactional": True}
+    data = builder.build(**settings)
+    assert data == encode_batch(rows, **settings) == builder.build(**settings)
+    assert (len(data), builder.size, builder.count) == (len(data), len(data), 300)
+    assert only(builder.build(codec=4)).records() == rows
+    builder.append(b"last")
+    assert only(builder.build()).records() == [*rows, Record(b"last", None, (), -1, 340)]
+    assert BatchBuilder().build() == encode_batch([])
+
+
+def test_a_builder_refuses_what_cannot_be_written() -> None:
+    builder = BatchBuilder()
+    builder.append(b"k", offset=7)
+    with pytest.raises(EncodeError, match=r"records\[1\]\.offset.*offset 7 must be 8 or more"):
+        builder.append(b"k", offset=7)
+    with pytest.raises(REFUSED):
+        builder.append("text")  # type: ignore[arg-type]
+    with pytest.raises(EncodeError, match="unknown codec 9"):
+        builder.build(codec=9)
+    assert builder.build() == encode_batch([Record(b"k", offset=7)])
 
 
 def test_what_is_not_given_comes_from_the_records() -> None:

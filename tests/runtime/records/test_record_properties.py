@@ -9,8 +9,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwire import DecodeError
+from kwire import DecodeError, EncodeError
 from kwire.records import (
+    BatchBuilder,
     Record,
     RecordsError,
     RecordsLimitError,
@@ -112,6 +113,48 @@ def test_both_writers_write_the_same(records: list[Record], base_offset: int, ba
         except (TypeError, ValueError):  # natively a number of more than 64 bits is a TypeError
             written.append((b"given up", 0, 0))
     assert written[0] == written[1]
+
+
+@given(
+    st.lists(
+        st.builds(Record, BYTES, BYTES, HEADERS, TIMES, st.just(-1) | st.integers(-2, 2**33) | INT64), max_size=4
+    ),
+    st.none() | st.integers(0, 2**40) | INT64,
+    st.none() | TIMES,
+    st.integers(0, 4),
+)
+def test_a_builder_builds_what_is_encoded_at_once(
+    records: list[Record], base_offset: int | None, base_timestamp: int | None, codec: int
+) -> None:
+    """Or the record that cannot be encoded is refused for the same reason, and the batch is built without it."""
+    builder = BatchBuilder(base_offset=base_offset, base_timestamp=base_timestamp)
+    kept: list[Record] = []
+    bases: Any = {"base_offset": base_offset, "base_timestamp": base_timestamp}
+    for record in records:
+        try:
+            expected: bytes | str = encode_batch([*kept, record], **bases)
+        except EncodeError as problem:
+            expected = str(problem)
+        fields = (record.key, record.value, record.headers, record.timestamp, record.offset)
+        refused = outcome_of(partial(builder.append, *fields))
+        if refused is not None:
+            assert refused == expected
+            continue
+        kept.append(record)
+        if not isinstance(expected, str):
+            assert len(expected) == builder.size
+            assert builder.build() == expected
+    assert builder.count == len(kept)
+    assert outcome_of(lambda: builder.build(codec=codec)) == outcome_of(
+        lambda: encode_batch(kept, codec=codec, **bases)
+    )
+
+
+def outcome_of(call: Callable[[], bytes | None]) -> bytes | str | None:
+    try:
+        return call()
+    except EncodeError as problem:
+        return str(problem)
 
 
 def test_numbers_of_every_length_are_written_alike() -> None:
