@@ -27,6 +27,7 @@ PRINTED = {
     "codecs.md": [r"ResponseHeader\(.*NONE\n(?s:.*)^ 18 ApiVersions +0 to 4$(?s:.*)"],
     "records-and-logs.md": [
         r"3 7 41\n40 b'key' b'value'\n41 b'key' None\n",
+        r"2 records, 91 bytes\n",
         r"(\d+ g0 t7 \d \d+\n(?s:.*))+",
         r"ConnectorConfig connector-orders\n"
         r'\{"properties":\{"connector\.class":"JdbcSource","connection\.password":"\[hidden\]"\}\}\n'
