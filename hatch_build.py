@@ -14,7 +14,7 @@ NATIVE = os.environ.get("KWIRE_NATIVE") == "1"
 
 class NativeHook(BuildHookInterface):
     def dependencies(self) -> list[str]:
-        return ["mypy[mypyc]>=1.18", "setuptools"] if NATIVE else []
+        return ["mypy[mypyc]>=2.4", "setuptools"] if NATIVE else []
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         if not NATIVE or version == "editable":

@@ -20,7 +20,7 @@ LAYERS = (
     ("frontend",),
     ("ir",),
     ("validation", "lowering"),
-    ("guide", "merge", "emitters", "dump", "catalogue", "config", "native", "diff"),
+    ("guide", "merge", "emitters", "dump", "catalogue", "config", "native", "native_ops", "diff"),
     ("convert", "formatting", "driver", "terminal", "scaffold"),
     ("command",),
 )

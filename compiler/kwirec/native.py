@@ -71,11 +71,17 @@ LEVEL = 1
 """The optimisation level of the C compiler."""
 
 SETUP = """\
+import sys
 import sysconfig
 from collections import Counter
 
 from mypyc.build import mypycify
 from setuptools import setup
+
+sys.path.insert(0, {compiler!r})
+from kwirec.native_ops import register
+
+register()
 
 extensions = mypycify(
     {arguments!r},
@@ -90,6 +96,9 @@ shared = [source for source, count in uses.items() if count > 1]  # mypyc's own 
 for extension in extensions:
     extension.sources = [source for source in extension.sources if source not in shared]
     extension.extra_compile_args = [*extension.extra_compile_args, *{flags!r}]
+    if extension.include_dirs:  # all but the shims
+        extension.depends = [*extension.depends, {header!r}]
+        extension.extra_compile_args += {include_flags!r}
     extension.extra_link_args = {link_flags!r}
 first = next(extension for extension in extensions if extension.include_dirs)
 folders = [*first.include_dirs, sysconfig.get_path("include")]
@@ -206,9 +215,9 @@ def _digests(files: Iterable[Path]) -> dict[str, str]:
 def _prepare(work: Path, root: Path, runtime: Path, package: Path, files: Sequence[Path], level: int) -> None:
     """The script of the build and mypy's configuration; after a change of either's tools the work starts anew."""
     work.mkdir(parents=True, exist_ok=True)
-    tools = " ".join(
-        [sys.version, *(importlib.metadata.version(name) for name in ("mypy", "setuptools")), str(level)]
-    )
+    operations = hashlib.sha256(Path(__file__).with_name("native_ops.py").read_bytes()).hexdigest()
+    versions = [importlib.metadata.version(name) for name in ("mypy", "setuptools")]
+    tools = " ".join([sys.version, *versions, operations, str(level)])
     stamp = work / "tools.txt"
     if not stamp.exists() or stamp.read_text("utf-8") != tools:
         shutil.rmtree(work)
@@ -225,7 +234,11 @@ def _prepare(work: Path, root: Path, runtime: Path, package: Path, files: Sequen
         "utf-8",
     )
     gnu = sys.platform == "linux"
+    header = Path(__file__).resolve().with_name("native_ops.h")
     script = SETUP.format(
+        compiler=str(header.parents[1]),
+        header=str(header),
+        include_flags=_include_flags(header),
         arguments=["--config-file", there(work / "mypy.ini"), *map(there, files)],
         level=level,
         target=there(work / "c"),
@@ -235,6 +248,13 @@ def _prepare(work: Path, root: Path, runtime: Path, package: Path, files: Sequen
         packages={folder.name: there(folder) for folder in (runtime, package)},
     )
     (work / "setup.py").write_text(script, "utf-8")
+
+
+def _include_flags(header: Path) -> list[str]:
+    """Include ``header`` before all else. The way it frees objects skips variables that are not used then."""
+    if sys.platform == "win32":
+        return [f"/FI{header}"]
+    return ["-include", str(header), "-Wno-maybe-uninitialized", "-Wno-sometimes-uninitialized"]
 
 
 def _copy(sources: Sequence[Path], target: Path) -> None:

@@ -34,6 +34,11 @@ def checked(value: Any) -> Any:
     return value
 
 
+def empty_list(count: i64) -> list[Any]:
+    """An empty list. In the native build it has room for ``count`` elements."""
+    return []
+
+
 def read_uvarint(data: bytes, pos: i64) -> tuple[i64, i64]:
     """An unsigned varint as Kafka reads it: at most five bytes, the result a signed 32-bit number [KAFKA-WIRE 12]."""
     value: i64 = 0

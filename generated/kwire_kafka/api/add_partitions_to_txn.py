@@ -11,6 +11,7 @@ from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.wire import (
+    empty_list,
     give_up,
     read_i32s,
     read_length,
@@ -503,7 +504,7 @@ def read_add_partitions_to_txn_request_classic(
     pos += 14
     if n < 0:
         give_up()
-    v3_and_below_topics = []
+    v3_and_below_topics = empty_list(n)
     v3_and_below_topics_count = n
     for v3_and_below_topics_step in range(v3_and_below_topics_count):
         # v3_and_below_topics[]
@@ -588,7 +589,7 @@ def read_add_partitions_to_txn_request_flexible(
             give_up()
         if n > 126:
             n, pos = read_length(data, pos)
-        transactions = []
+        transactions = empty_list(n)
         transactions_count = n
         for transactions_step in range(transactions_count):
             # transactions[]
@@ -610,7 +611,7 @@ def read_add_partitions_to_txn_request_flexible(
                 give_up()
             if n > 126:
                 n, pos = read_length(data, pos)
-            topics = []
+            topics = empty_list(n)
             topics_count = n
             for topics_step in range(topics_count):
                 # transactions[].topics[]
@@ -671,7 +672,7 @@ def read_add_partitions_to_txn_request_flexible(
             give_up()
         if n > 126:
             n, pos = read_length(data, pos)
-        v3_and_below_topics = []
+        v3_and_below_topics = empty_list(n)
         v3_and_below_topics_count = n
         for v3_and_below_topics_step in range(v3_and_below_topics_count):
             # v3_and_below_topics[]
@@ -843,7 +844,7 @@ def read_add_partitions_to_txn_response_classic(
     pos += 8
     if n < 0:
         give_up()
-    results_by_topic_v3_and_below = []
+    results_by_topic_v3_and_below = empty_list(n)
     results_by_topic_v3_and_below_count = n
     for results_by_topic_v3_and_below_step in range(results_by_topic_v3_and_below_count):
         # results_by_topic_v3_and_below[]
@@ -858,7 +859,7 @@ def read_add_partitions_to_txn_response_classic(
         pos += 4
         if n < 0:
             give_up()
-        results_by_partition = []
+        results_by_partition = empty_list(n)
         results_by_partition_count = n
         for results_by_partition_step in range(results_by_partition_count):
             # results_by_topic_v3_and_below[].results_by_partition[]
@@ -932,7 +933,7 @@ def read_add_partitions_to_txn_response_flexible(
             give_up()
         if n > 126:
             n, pos = read_length(data, pos)
-        results_by_transaction = []
+        results_by_transaction = empty_list(n)
         results_by_transaction_count = n
         for results_by_transaction_step in range(results_by_transaction_count):
             # results_by_transaction[]
@@ -951,7 +952,7 @@ def read_add_partitions_to_txn_response_flexible(
                 give_up()
             if n > 126:
                 n, pos = read_length(data, pos)
-            topic_results = []
+            topic_results = empty_list(n)
             topic_results_count = n
             for topic_results_step in range(topic_results_count):
                 # results_by_transaction[].topic_results[]
@@ -970,7 +971,7 @@ def read_add_partitions_to_txn_response_flexible(
                     give_up()
                 if n > 126:
                     n, pos = read_length(data, pos)
-                topic_results_results_by_partition = []
+                topic_results_results_by_partition = empty_list(n)
                 topic_results_results_by_partition_count = n
                 for topic_results_results_by_partition_step in range(topic_results_results_by_partition_count):
                     # results_by_transaction[].topic_results[].results_by_partition[]
@@ -1010,7 +1011,7 @@ def read_add_partitions_to_txn_response_flexible(
             give_up()
         if n > 126:
             n, pos = read_length(data, pos)
-        results_by_topic_v3_and_below = []
+        results_by_topic_v3_and_below = empty_list(n)
         results_by_topic_v3_and_below_count = n
         for results_by_topic_v3_and_below_step in range(results_by_topic_v3_and_below_count):
             # results_by_topic_v3_and_below[]
@@ -1029,7 +1030,7 @@ def read_add_partitions_to_txn_response_flexible(
                 give_up()
             if n > 126:
                 n, pos = read_length(data, pos)
-            results_by_topic_v3_and_below_results_by_partition = []
+            results_by_topic_v3_and_below_results_by_partition = empty_list(n)
             results_by_topic_v3_and_below_results_by_partition_count = n
             for results_by_topic_v3_and_below_results_by_partition_step in range(
                 results_by_topic_v3_and_below_results_by_partition_count

@@ -12,6 +12,7 @@ from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
 from kwire.wire import (
+    empty_list,
     give_up,
     read_length,
     read_string_length,
@@ -266,7 +267,7 @@ def read_add_raft_voter_request_flexible(data: bytes, pos: i64, version: i64) ->
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    listeners = []
+    listeners = empty_list(n)
     listeners_count = n
     for listeners_step in range(listeners_count):
         # listeners[]

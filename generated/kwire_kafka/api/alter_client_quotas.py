@@ -11,6 +11,7 @@ from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.wire import (
+    empty_list,
     give_up,
     read_length,
     read_string_length,
@@ -379,7 +380,7 @@ def read_alter_client_quotas_request_classic(
     pos += 4
     if n < 0:
         give_up()
-    entries = []
+    entries = empty_list(n)
     entries_count = n
     for entries_step in range(entries_count):
         # entries[]
@@ -387,7 +388,7 @@ def read_alter_client_quotas_request_classic(
         pos += 4
         if n < 0:
             give_up()
-        entity = []
+        entity = empty_list(n)
         entity_count = n
         for entity_step in range(entity_count):
             # entries[].entity[]
@@ -412,7 +413,7 @@ def read_alter_client_quotas_request_classic(
         pos += 4
         if n < 0:
             give_up()
-        ops = []
+        ops = empty_list(n)
         ops_count = n
         for ops_step in range(ops_count):
             # entries[].ops[]
@@ -499,7 +500,7 @@ def read_alter_client_quotas_request_flexible(
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    entries = []
+    entries = empty_list(n)
     entries_count = n
     for entries_step in range(entries_count):
         # entries[]
@@ -509,7 +510,7 @@ def read_alter_client_quotas_request_flexible(
             give_up()
         if n > 126:
             n, pos = read_length(data, pos)
-        entity = []
+        entity = empty_list(n)
         entity_count = n
         for entity_step in range(entity_count):
             # entries[].entity[]
@@ -544,7 +545,7 @@ def read_alter_client_quotas_request_flexible(
             give_up()
         if n > 126:
             n, pos = read_length(data, pos)
-        ops = []
+        ops = empty_list(n)
         ops_count = n
         for ops_step in range(ops_count):
             # entries[].ops[]
@@ -674,7 +675,7 @@ def read_alter_client_quotas_response_classic(
     pos += 8
     if n < 0:
         give_up()
-    entries = []
+    entries = empty_list(n)
     entries_count = n
     for entries_step in range(entries_count):
         # entries[]
@@ -691,7 +692,7 @@ def read_alter_client_quotas_response_classic(
         pos += 4
         if n < 0:
             give_up()
-        entity = []
+        entity = empty_list(n)
         entity_count = n
         for entity_step in range(entity_count):
             # entries[].entity[]
@@ -777,7 +778,7 @@ def read_alter_client_quotas_response_flexible(
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    entries = []
+    entries = empty_list(n)
     entries_count = n
     for entries_step in range(entries_count):
         # entries[]
@@ -798,7 +799,7 @@ def read_alter_client_quotas_response_flexible(
             give_up()
         if n > 126:
             n, pos = read_length(data, pos)
-        entity = []
+        entity = empty_list(n)
         entity_count = n
         for entity_step in range(entity_count):
             # entries[].entity[]

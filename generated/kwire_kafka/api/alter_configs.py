@@ -11,6 +11,7 @@ from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.wire import (
+    empty_list,
     give_up,
     read_length,
     read_string_length,
@@ -310,7 +311,7 @@ def read_alter_configs_request_classic(data: bytes, pos: i64, version: i64) -> t
     pos += 4
     if n < 0:
         give_up()
-    resources = []
+    resources = empty_list(n)
     resources_count = n
     for resources_step in range(resources_count):
         # resources[]
@@ -326,7 +327,7 @@ def read_alter_configs_request_classic(data: bytes, pos: i64, version: i64) -> t
         pos += 4
         if n < 0:
             give_up()
-        configs = []
+        configs = empty_list(n)
         configs_count = n
         for configs_step in range(configs_count):
             # resources[].configs[]
@@ -405,7 +406,7 @@ def read_alter_configs_request_flexible(data: bytes, pos: i64, version: i64) -> 
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    resources = []
+    resources = empty_list(n)
     resources_count = n
     for resources_step in range(resources_count):
         # resources[]
@@ -425,7 +426,7 @@ def read_alter_configs_request_flexible(data: bytes, pos: i64, version: i64) -> 
             give_up()
         if n > 126:
             n, pos = read_length(data, pos)
-        configs = []
+        configs = empty_list(n)
         configs_count = n
         for configs_step in range(configs_count):
             # resources[].configs[]
@@ -542,7 +543,7 @@ def read_alter_configs_response_classic(data: bytes, pos: i64, version: i64) -> 
     pos += 8
     if n < 0:
         give_up()
-    responses = []
+    responses = empty_list(n)
     responses_count = n
     for responses_step in range(responses_count):
         # responses[]
@@ -609,7 +610,7 @@ def read_alter_configs_response_flexible(data: bytes, pos: i64, version: i64) ->
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    responses = []
+    responses = empty_list(n)
     responses_count = n
     for responses_step in range(responses_count):
         # responses[]

@@ -12,6 +12,7 @@ from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
 from kwire.wire import (
+    empty_list,
     give_up,
     read_i32s,
     read_length,
@@ -483,7 +484,7 @@ def read_alter_partition_request_flexible(data: bytes, pos: i64, version: i64) -
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    topics = []
+    topics = empty_list(n)
     topics_count = n
     for topics_step in range(topics_count):
         # topics[]
@@ -508,7 +509,7 @@ def read_alter_partition_request_flexible(data: bytes, pos: i64, version: i64) -
             give_up()
         if n > 126:
             n, pos = read_length(data, pos)
-        partitions = []
+        partitions = empty_list(n)
         partitions_count = n
         for partitions_step in range(partitions_count):
             # topics[].partitions[]
@@ -536,7 +537,7 @@ def read_alter_partition_request_flexible(data: bytes, pos: i64, version: i64) -
                     give_up()
                 if n > 126:
                     n, pos = read_length(data, pos)
-                new_isr_with_epochs = []
+                new_isr_with_epochs = empty_list(n)
                 new_isr_with_epochs_count = n
                 for new_isr_with_epochs_step in range(new_isr_with_epochs_count):
                     # topics[].partitions[].new_isr_with_epochs[]
@@ -678,7 +679,7 @@ def read_alter_partition_response_flexible(data: bytes, pos: i64, version: i64) 
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    topics = []
+    topics = empty_list(n)
     topics_count = n
     for topics_step in range(topics_count):
         # topics[]
@@ -703,7 +704,7 @@ def read_alter_partition_response_flexible(data: bytes, pos: i64, version: i64) 
             give_up()
         if n > 126:
             n, pos = read_length(data, pos)
-        partitions = []
+        partitions = empty_list(n)
         partitions_count = n
         for partitions_step in range(partitions_count):
             # topics[].partitions[]

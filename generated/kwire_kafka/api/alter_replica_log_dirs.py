@@ -11,6 +11,7 @@ from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.wire import (
+    empty_list,
     give_up,
     read_i32s,
     read_length,
@@ -316,7 +317,7 @@ def read_alter_replica_log_dirs_request_classic(
     pos += 4
     if n < 0:
         give_up()
-    dirs = []
+    dirs = empty_list(n)
     dirs_count = n
     for dirs_step in range(dirs_count):
         # dirs[]
@@ -331,7 +332,7 @@ def read_alter_replica_log_dirs_request_classic(
         pos += 4
         if n < 0:
             give_up()
-        topics = []
+        topics = empty_list(n)
         topics_count = n
         for topics_step in range(topics_count):
             # dirs[].topics[]
@@ -408,7 +409,7 @@ def read_alter_replica_log_dirs_request_flexible(
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    dirs = []
+    dirs = empty_list(n)
     dirs_count = n
     for dirs_step in range(dirs_count):
         # dirs[]
@@ -427,7 +428,7 @@ def read_alter_replica_log_dirs_request_flexible(
             give_up()
         if n > 126:
             n, pos = read_length(data, pos)
-        topics = []
+        topics = empty_list(n)
         topics_count = n
         for topics_step in range(topics_count):
             # dirs[].topics[]
@@ -543,7 +544,7 @@ def read_alter_replica_log_dirs_response_classic(
     pos += 8
     if n < 0:
         give_up()
-    results = []
+    results = empty_list(n)
     results_count = n
     for results_step in range(results_count):
         # results[]
@@ -558,7 +559,7 @@ def read_alter_replica_log_dirs_response_classic(
         pos += 4
         if n < 0:
             give_up()
-        partitions = []
+        partitions = empty_list(n)
         partitions_count = n
         for partitions_step in range(partitions_count):
             # results[].partitions[]
@@ -617,7 +618,7 @@ def read_alter_replica_log_dirs_response_flexible(
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    results = []
+    results = empty_list(n)
     results_count = n
     for results_step in range(results_count):
         # results[]
@@ -636,7 +637,7 @@ def read_alter_replica_log_dirs_response_flexible(
             give_up()
         if n > 126:
             n, pos = read_length(data, pos)
-        partitions = []
+        partitions = empty_list(n)
         partitions_count = n
         for partitions_step in range(partitions_count):
             # results[].partitions[]

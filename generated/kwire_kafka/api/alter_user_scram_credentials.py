@@ -11,6 +11,7 @@ from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.wire import (
+    empty_list,
     give_up,
     read_length,
     read_string_length,
@@ -304,7 +305,7 @@ def read_alter_user_scram_credentials_request_flexible(
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    deletions = []
+    deletions = empty_list(n)
     deletions_count = n
     for deletions_step in range(deletions_count):
         # deletions[]
@@ -331,7 +332,7 @@ def read_alter_user_scram_credentials_request_flexible(
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    upsertions = []
+    upsertions = empty_list(n)
     upsertions_count = n
     for upsertions_step in range(upsertions_count):
         # upsertions[]
@@ -468,7 +469,7 @@ def read_alter_user_scram_credentials_response_flexible(
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    results = []
+    results = empty_list(n)
     results_count = n
     for results_step in range(results_count):
         # results[]

@@ -11,6 +11,7 @@ from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.wire import (
+    empty_list,
     give_up,
     read_length,
     read_string_length,
@@ -402,7 +403,7 @@ def read_ApiVersionsResponse_tags(self: ApiVersionsResponse, data: bytes, pos: i
                 give_up()
             if n > 126:
                 n, pos = read_length(data, pos)
-            supported_features = []
+            supported_features = empty_list(n)
             supported_features_count = n
             for supported_features_step in range(supported_features_count):
                 # supported_features[]
@@ -440,7 +441,7 @@ def read_ApiVersionsResponse_tags(self: ApiVersionsResponse, data: bytes, pos: i
                 give_up()
             if n > 126:
                 n, pos = read_length(data, pos)
-            finalized_features = []
+            finalized_features = empty_list(n)
             finalized_features_count = n
             for finalized_features_step in range(finalized_features_count):
                 # finalized_features[]
@@ -655,7 +656,7 @@ def read_api_versions_response_classic(data: bytes, pos: i64, version: i64) -> t
     pos += 6
     if n < 0:
         give_up()
-    api_keys = []
+    api_keys = empty_list(n)
     api_keys_count = n
     for api_keys_step in range(api_keys_count):
         # api_keys[]
@@ -704,7 +705,7 @@ def read_api_versions_response_flexible(data: bytes, pos: i64, version: i64) -> 
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    api_keys = []
+    api_keys = empty_list(n)
     api_keys_count = n
     for api_keys_step in range(api_keys_count):
         # api_keys[]

@@ -11,7 +11,7 @@ from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
-from kwire.wire import give_up, read_length, read_tags, write_tags, write_uuid, write_uvarint
+from kwire.wire import empty_list, give_up, read_length, read_tags, write_tags, write_uuid, write_uvarint
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -394,7 +394,7 @@ def read_assign_replicas_to_dirs_request_flexible(
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    directories = []
+    directories = empty_list(n)
     directories_count = n
     for directories_step in range(directories_count):
         # directories[]
@@ -405,7 +405,7 @@ def read_assign_replicas_to_dirs_request_flexible(
             give_up()
         if n > 126:
             n, pos = read_length(data, pos)
-        topics = []
+        topics = empty_list(n)
         topics_count = n
         for topics_step in range(topics_count):
             # directories[].topics[]
@@ -416,7 +416,7 @@ def read_assign_replicas_to_dirs_request_flexible(
                 give_up()
             if n > 126:
                 n, pos = read_length(data, pos)
-            partitions = []
+            partitions = empty_list(n)
             partitions_count = n
             for partitions_step in range(partitions_count):
                 # directories[].topics[].partitions[]
@@ -518,7 +518,7 @@ def read_assign_replicas_to_dirs_response_flexible(
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    directories = []
+    directories = empty_list(n)
     directories_count = n
     for directories_step in range(directories_count):
         # directories[]
@@ -529,7 +529,7 @@ def read_assign_replicas_to_dirs_response_flexible(
             give_up()
         if n > 126:
             n, pos = read_length(data, pos)
-        topics = []
+        topics = empty_list(n)
         topics_count = n
         for topics_step in range(topics_count):
             # directories[].topics[]
@@ -540,7 +540,7 @@ def read_assign_replicas_to_dirs_response_flexible(
                 give_up()
             if n > 126:
                 n, pos = read_length(data, pos)
-            partitions = []
+            partitions = empty_list(n)
             partitions_count = n
             for partitions_step in range(partitions_count):
                 # directories[].topics[].partitions[]

@@ -12,6 +12,7 @@ from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
 from kwire.wire import (
+    empty_list,
     give_up,
     read_length,
     read_string_length,
@@ -480,7 +481,7 @@ def read_BeginQuorumEpochResponse_tags(self: BeginQuorumEpochResponse, data: byt
                 give_up()
             if n > 126:
                 n, pos = read_length(data, pos)
-            node_endpoints = []
+            node_endpoints = empty_list(n)
             node_endpoints_count = n
             for node_endpoints_step in range(node_endpoints_count):
                 # node_endpoints[]
@@ -568,7 +569,7 @@ def read_begin_quorum_epoch_request_classic(
     pos += 4
     if n < 0:
         give_up()
-    topics = []
+    topics = empty_list(n)
     topics_count = n
     for topics_step in range(topics_count):
         # topics[]
@@ -583,7 +584,7 @@ def read_begin_quorum_epoch_request_classic(
         pos += 4
         if n < 0:
             give_up()
-        partitions = []
+        partitions = empty_list(n)
         partitions_count = n
         for partitions_step in range(partitions_count):
             # topics[].partitions[]
@@ -669,7 +670,7 @@ def read_begin_quorum_epoch_request_flexible(
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    topics = []
+    topics = empty_list(n)
     topics_count = n
     for topics_step in range(topics_count):
         # topics[]
@@ -688,7 +689,7 @@ def read_begin_quorum_epoch_request_flexible(
             give_up()
         if n > 126:
             n, pos = read_length(data, pos)
-        partitions = []
+        partitions = empty_list(n)
         partitions_count = n
         for partitions_step in range(partitions_count):
             # topics[].partitions[]
@@ -717,7 +718,7 @@ def read_begin_quorum_epoch_request_flexible(
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    leader_endpoints = []
+    leader_endpoints = empty_list(n)
     leader_endpoints_count = n
     for leader_endpoints_step in range(leader_endpoints_count):
         # leader_endpoints[]
@@ -855,7 +856,7 @@ def read_begin_quorum_epoch_response_classic(
     pos += 6
     if n < 0:
         give_up()
-    topics = []
+    topics = empty_list(n)
     topics_count = n
     for topics_step in range(topics_count):
         # topics[]
@@ -870,7 +871,7 @@ def read_begin_quorum_epoch_response_classic(
         pos += 4
         if n < 0:
             give_up()
-        partitions = []
+        partitions = empty_list(n)
         partitions_count = n
         for partitions_step in range(partitions_count):
             # topics[].partitions[]
@@ -937,7 +938,7 @@ def read_begin_quorum_epoch_response_flexible(
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    topics = []
+    topics = empty_list(n)
     topics_count = n
     for topics_step in range(topics_count):
         # topics[]
@@ -956,7 +957,7 @@ def read_begin_quorum_epoch_response_flexible(
             give_up()
         if n > 126:
             n, pos = read_length(data, pos)
-        partitions = []
+        partitions = empty_list(n)
         partitions_count = n
         for partitions_step in range(partitions_count):
             # topics[].partitions[]

@@ -11,6 +11,7 @@ from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.wire import (
+    empty_list,
     give_up,
     read_length,
     read_string_length,
@@ -264,7 +265,7 @@ def read_controlled_shutdown_response_classic(
     pos += 6
     if n < 0:
         give_up()
-    remaining_partitions = []
+    remaining_partitions = empty_list(n)
     remaining_partitions_count = n
     for remaining_partitions_step in range(remaining_partitions_count):
         # remaining_partitions[]
@@ -318,7 +319,7 @@ def read_controlled_shutdown_response_flexible(
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    remaining_partitions = []
+    remaining_partitions = empty_list(n)
     remaining_partitions_count = n
     for remaining_partitions_step in range(remaining_partitions_count):
         # remaining_partitions[]

@@ -12,6 +12,7 @@ from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
 from kwire.wire import (
+    empty_list,
     give_up,
     read_length,
     read_string_length,
@@ -304,7 +305,7 @@ def read_controller_registration_request_flexible(
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    listeners = []
+    listeners = empty_list(n)
     listeners_count = n
     for listeners_step in range(listeners_count):
         # listeners[]
@@ -341,7 +342,7 @@ def read_controller_registration_request_flexible(
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    features = []
+    features = empty_list(n)
     features_count = n
     for features_step in range(features_count):
         # features[]

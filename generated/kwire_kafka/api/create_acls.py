@@ -11,6 +11,7 @@ from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.wire import (
+    empty_list,
     give_up,
     read_length,
     read_string_length,
@@ -284,7 +285,7 @@ def read_create_acls_request_classic(data: bytes, pos: i64, version: i64) -> tup
     pos += 4
     if n < 0:
         give_up()
-    creations = []
+    creations = empty_list(n)
     creations_count = n
     for creations_step in range(creations_count):
         # creations[]
@@ -370,7 +371,7 @@ def read_create_acls_request_flexible(data: bytes, pos: i64, version: i64) -> tu
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    creations = []
+    creations = empty_list(n)
     creations_count = n
     for creations_step in range(creations_count):
         # creations[]
@@ -479,7 +480,7 @@ def read_create_acls_response_classic(data: bytes, pos: i64, version: i64) -> tu
     pos += 8
     if n < 0:
         give_up()
-    results = []
+    results = empty_list(n)
     results_count = n
     for results_step in range(results_count):
         # results[]
@@ -533,7 +534,7 @@ def read_create_acls_response_flexible(data: bytes, pos: i64, version: i64) -> t
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    results = []
+    results = empty_list(n)
     results_count = n
     for results_step in range(results_count):
         # results[]

@@ -11,6 +11,7 @@ from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.wire import (
+    empty_list,
     give_up,
     read_length,
     read_string_length,
@@ -320,7 +321,7 @@ def read_create_delegation_token_request_classic(
     pos += 4
     if n < 0:
         give_up()
-    renewers = []
+    renewers = empty_list(n)
     renewers_count = n
     for renewers_step in range(renewers_count):
         # renewers[]
@@ -413,7 +414,7 @@ def read_create_delegation_token_request_flexible(
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    renewers = []
+    renewers = empty_list(n)
     renewers_count = n
     for renewers_step in range(renewers_count):
         # renewers[]

@@ -11,6 +11,7 @@ from kwire.message import FieldTags, Message, Struct, UNSET
 from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.wire import (
+    empty_list,
     give_up,
     read_i32s,
     read_length,
@@ -301,7 +302,7 @@ def read_create_partitions_request_classic(
     pos += 4
     if n < 0:
         give_up()
-    topics = []
+    topics = empty_list(n)
     topics_count = n
     for topics_step in range(topics_count):
         # topics[]
@@ -318,7 +319,7 @@ def read_create_partitions_request_classic(
         if n < 0:
             assignments = None
         else:
-            assignments = []
+            assignments = empty_list(n)
             assignments_count = n
             for assignments_step in range(assignments_count):
                 # topics[].assignments[]
@@ -391,7 +392,7 @@ def read_create_partitions_request_flexible(
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    topics = []
+    topics = empty_list(n)
     topics_count = n
     for topics_step in range(topics_count):
         # topics[]
@@ -412,7 +413,7 @@ def read_create_partitions_request_flexible(
         else:
             if n > 126:
                 n, pos = read_length(data, pos)
-            assignments = []
+            assignments = empty_list(n)
             assignments_count = n
             for assignments_step in range(assignments_count):
                 # topics[].assignments[]
@@ -520,7 +521,7 @@ def read_create_partitions_response_classic(
     pos += 8
     if n < 0:
         give_up()
-    results = []
+    results = empty_list(n)
     results_count = n
     for results_step in range(results_count):
         # results[]
@@ -589,7 +590,7 @@ def read_create_partitions_response_flexible(
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    results = []
+    results = empty_list(n)
     results_count = n
     for results_step in range(results_count):
         # results[]

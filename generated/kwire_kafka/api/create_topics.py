@@ -12,6 +12,7 @@ from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
 from kwire.wire import (
+    empty_list,
     give_up,
     read_i32s,
     read_length,
@@ -525,7 +526,7 @@ def read_create_topics_request_classic(data: bytes, pos: i64, version: i64) -> t
     pos += 4
     if n < 0:
         give_up()
-    topics = []
+    topics = empty_list(n)
     topics_count = n
     for topics_step in range(topics_count):
         # topics[]
@@ -542,7 +543,7 @@ def read_create_topics_request_classic(data: bytes, pos: i64, version: i64) -> t
         pos += 10
         if n < 0:
             give_up()
-        assignments = []
+        assignments = empty_list(n)
         assignments_count = n
         for assignments_step in range(assignments_count):
             # topics[].assignments[]
@@ -562,7 +563,7 @@ def read_create_topics_request_classic(data: bytes, pos: i64, version: i64) -> t
         pos += 4
         if n < 0:
             give_up()
-        configs = []
+        configs = empty_list(n)
         configs_count = n
         for configs_step in range(configs_count):
             # topics[].configs[]
@@ -666,7 +667,7 @@ def read_create_topics_request_flexible(data: bytes, pos: i64, version: i64) -> 
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    topics = []
+    topics = empty_list(n)
     topics_count = n
     for topics_step in range(topics_count):
         # topics[]
@@ -687,7 +688,7 @@ def read_create_topics_request_flexible(data: bytes, pos: i64, version: i64) -> 
             give_up()
         if n > 126:
             n, pos = read_length(data, pos)
-        assignments = []
+        assignments = empty_list(n)
         assignments_count = n
         for assignments_step in range(assignments_count):
             # topics[].assignments[]
@@ -715,7 +716,7 @@ def read_create_topics_request_flexible(data: bytes, pos: i64, version: i64) -> 
             give_up()
         if n > 126:
             n, pos = read_length(data, pos)
-        configs = []
+        configs = empty_list(n)
         configs_count = n
         for configs_step in range(configs_count):
             # topics[].configs[]
@@ -861,7 +862,7 @@ def read_create_topics_response_classic(data: bytes, pos: i64, version: i64) -> 
     pos += 4
     if n < 0:
         give_up()
-    topics = []
+    topics = empty_list(n)
     topics_count = n
     for topics_step in range(topics_count):
         # topics[]
@@ -942,7 +943,7 @@ def read_create_topics_response_flexible(data: bytes, pos: i64, version: i64) ->
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    topics = []
+    topics = empty_list(n)
     topics_count = n
     for topics_step in range(topics_count):
         # topics[]
@@ -980,7 +981,7 @@ def read_create_topics_response_flexible(data: bytes, pos: i64, version: i64) ->
         else:
             if n > 126:
                 n, pos = read_length(data, pos)
-            configs = []
+            configs = empty_list(n)
             configs_count = n
             for configs_step in range(configs_count):
                 # topics[].configs[]

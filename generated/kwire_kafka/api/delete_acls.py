@@ -11,6 +11,7 @@ from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.wire import (
+    empty_list,
     give_up,
     read_length,
     read_string_length,
@@ -394,7 +395,7 @@ def read_delete_acls_request_classic(data: bytes, pos: i64, version: i64) -> tup
     pos += 4
     if n < 0:
         give_up()
-    filters = []
+    filters = empty_list(n)
     filters_count = n
     for filters_step in range(filters_count):
         # filters[]
@@ -501,7 +502,7 @@ def read_delete_acls_request_flexible(data: bytes, pos: i64, version: i64) -> tu
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    filters = []
+    filters = empty_list(n)
     filters_count = n
     for filters_step in range(filters_count):
         # filters[]
@@ -637,7 +638,7 @@ def read_delete_acls_response_classic(data: bytes, pos: i64, version: i64) -> tu
     pos += 8
     if n < 0:
         give_up()
-    filter_results = []
+    filter_results = empty_list(n)
     filter_results_count = n
     for filter_results_step in range(filter_results_count):
         # filter_results[]
@@ -654,7 +655,7 @@ def read_delete_acls_response_classic(data: bytes, pos: i64, version: i64) -> tu
         pos += 4
         if n < 0:
             give_up()
-        matching_acls = []
+        matching_acls = empty_list(n)
         matching_acls_count = n
         for matching_acls_step in range(matching_acls_count):
             # filter_results[].matching_acls[]
@@ -789,7 +790,7 @@ def read_delete_acls_response_flexible(data: bytes, pos: i64, version: i64) -> t
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    filter_results = []
+    filter_results = empty_list(n)
     filter_results_count = n
     for filter_results_step in range(filter_results_count):
         # filter_results[]
@@ -810,7 +811,7 @@ def read_delete_acls_response_flexible(data: bytes, pos: i64, version: i64) -> t
             give_up()
         if n > 126:
             n, pos = read_length(data, pos)
-        matching_acls = []
+        matching_acls = empty_list(n)
         matching_acls_count = n
         for matching_acls_step in range(matching_acls_count):
             # filter_results[].matching_acls[]

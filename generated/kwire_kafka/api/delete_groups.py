@@ -11,6 +11,7 @@ from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.wire import (
+    empty_list,
     give_up,
     read_length,
     read_string_length,
@@ -198,7 +199,7 @@ def read_delete_groups_request_classic(data: bytes, pos: i64, version: i64) -> t
     pos += 4
     if n < 0:
         give_up()
-    groups_names = []
+    groups_names = empty_list(n)
     groups_names_count = n
     for groups_names_step in range(groups_names_count):
         n = read_i16_be(data, pos)
@@ -237,7 +238,7 @@ def read_delete_groups_request_flexible(data: bytes, pos: i64, version: i64) -> 
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    groups_names = []
+    groups_names = empty_list(n)
     groups_names_count = n
     for groups_names_step in range(groups_names_count):
         n = data[pos] - 1
@@ -293,7 +294,7 @@ def read_delete_groups_response_classic(data: bytes, pos: i64, version: i64) -> 
     pos += 8
     if n < 0:
         give_up()
-    results = []
+    results = empty_list(n)
     results_count = n
     for results_step in range(results_count):
         # results[]
@@ -345,7 +346,7 @@ def read_delete_groups_response_flexible(data: bytes, pos: i64, version: i64) ->
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    results = []
+    results = empty_list(n)
     results_count = n
     for results_step in range(results_count):
         # results[]

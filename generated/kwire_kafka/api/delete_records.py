@@ -11,6 +11,7 @@ from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.wire import (
+    empty_list,
     give_up,
     read_length,
     read_string_length,
@@ -325,7 +326,7 @@ def read_delete_records_request_classic(data: bytes, pos: i64, version: i64) -> 
     pos += 4
     if n < 0:
         give_up()
-    topics = []
+    topics = empty_list(n)
     topics_count = n
     for topics_step in range(topics_count):
         # topics[]
@@ -340,7 +341,7 @@ def read_delete_records_request_classic(data: bytes, pos: i64, version: i64) -> 
         pos += 4
         if n < 0:
             give_up()
-        partitions = []
+        partitions = empty_list(n)
         partitions_count = n
         for partitions_step in range(partitions_count):
             # topics[].partitions[]
@@ -396,7 +397,7 @@ def read_delete_records_request_flexible(data: bytes, pos: i64, version: i64) ->
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    topics = []
+    topics = empty_list(n)
     topics_count = n
     for topics_step in range(topics_count):
         # topics[]
@@ -415,7 +416,7 @@ def read_delete_records_request_flexible(data: bytes, pos: i64, version: i64) ->
             give_up()
         if n > 126:
             n, pos = read_length(data, pos)
-        partitions = []
+        partitions = empty_list(n)
         partitions_count = n
         for partitions_step in range(partitions_count):
             # topics[].partitions[]
@@ -500,7 +501,7 @@ def read_delete_records_response_classic(data: bytes, pos: i64, version: i64) ->
     pos += 8
     if n < 0:
         give_up()
-    topics = []
+    topics = empty_list(n)
     topics_count = n
     for topics_step in range(topics_count):
         # topics[]
@@ -515,7 +516,7 @@ def read_delete_records_response_classic(data: bytes, pos: i64, version: i64) ->
         pos += 4
         if n < 0:
             give_up()
-        partitions = []
+        partitions = empty_list(n)
         partitions_count = n
         for partitions_step in range(partitions_count):
             # topics[].partitions[]
@@ -572,7 +573,7 @@ def read_delete_records_response_flexible(data: bytes, pos: i64, version: i64) -
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    topics = []
+    topics = empty_list(n)
     topics_count = n
     for topics_step in range(topics_count):
         # topics[]
@@ -591,7 +592,7 @@ def read_delete_records_response_flexible(data: bytes, pos: i64, version: i64) -
             give_up()
         if n > 126:
             n, pos = read_length(data, pos)
-        partitions = []
+        partitions = empty_list(n)
         partitions_count = n
         for partitions_step in range(partitions_count):
             # topics[].partitions[]

@@ -12,6 +12,7 @@ from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
 from kwire.wire import (
+    empty_list,
     give_up,
     read_length,
     read_string_length,
@@ -269,7 +270,7 @@ def read_delete_topics_request_classic(data: bytes, pos: i64, version: i64) -> t
     pos += 4
     if n < 0:
         give_up()
-    topic_names = []
+    topic_names = empty_list(n)
     topic_names_count = n
     for topic_names_step in range(topic_names_count):
         n = read_i16_be(data, pos)
@@ -317,7 +318,7 @@ def read_delete_topics_request_flexible(data: bytes, pos: i64, version: i64) -> 
             give_up()
         if n > 126:
             n, pos = read_length(data, pos)
-        topics = []
+        topics = empty_list(n)
         topics_count = n
         for topics_step in range(topics_count):
             # topics[]
@@ -348,7 +349,7 @@ def read_delete_topics_request_flexible(data: bytes, pos: i64, version: i64) -> 
             give_up()
         if n > 126:
             n, pos = read_length(data, pos)
-        topic_names = []
+        topic_names = empty_list(n)
         topic_names_count = n
         for topic_names_step in range(topic_names_count):
             n = data[pos] - 1
@@ -439,7 +440,7 @@ def read_delete_topics_response_classic(data: bytes, pos: i64, version: i64) -> 
     pos += 4
     if n < 0:
         give_up()
-    responses = []
+    responses = empty_list(n)
     responses_count = n
     for responses_step in range(responses_count):
         # responses[]
@@ -497,7 +498,7 @@ def read_delete_topics_response_flexible(data: bytes, pos: i64, version: i64) ->
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    responses = []
+    responses = empty_list(n)
     responses_count = n
     for responses_step in range(responses_count):
         # responses[]

@@ -11,6 +11,7 @@ from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.wire import (
+    empty_list,
     give_up,
     read_length,
     read_string_length,
@@ -552,7 +553,7 @@ def read_describe_acls_response_classic(data: bytes, pos: i64, version: i64) -> 
     pos += 4
     if n < 0:
         give_up()
-    resources = []
+    resources = empty_list(n)
     resources_count = n
     for resources_step in range(resources_count):
         # resources[]
@@ -573,7 +574,7 @@ def read_describe_acls_response_classic(data: bytes, pos: i64, version: i64) -> 
         pos += 4
         if n < 0:
             give_up()
-        acls = []
+        acls = empty_list(n)
         acls_count = n
         for acls_step in range(acls_count):
             # resources[].acls[]
@@ -676,7 +677,7 @@ def read_describe_acls_response_flexible(data: bytes, pos: i64, version: i64) ->
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    resources = []
+    resources = empty_list(n)
     resources_count = n
     for resources_step in range(resources_count):
         # resources[]
@@ -697,7 +698,7 @@ def read_describe_acls_response_flexible(data: bytes, pos: i64, version: i64) ->
             give_up()
         if n > 126:
             n, pos = read_length(data, pos)
-        acls = []
+        acls = empty_list(n)
         acls_count = n
         for acls_step in range(acls_count):
             # resources[].acls[]

@@ -11,6 +11,7 @@ from kwire.message import FieldTags, Message, Struct, UNSET
 from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.wire import (
+    empty_list,
     give_up,
     read_length,
     read_string_length,
@@ -339,7 +340,7 @@ def read_describe_client_quotas_request_classic(
     pos += 4
     if n < 0:
         give_up()
-    components = []
+    components = empty_list(n)
     components_count = n
     for components_step in range(components_count):
         # components[]
@@ -409,7 +410,7 @@ def read_describe_client_quotas_request_flexible(
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    components = []
+    components = empty_list(n)
     components_count = n
     for components_step in range(components_count):
         # components[]
@@ -522,7 +523,7 @@ def read_describe_client_quotas_response_classic(
     if n < 0:
         entries = None
     else:
-        entries = []
+        entries = empty_list(n)
         entries_count = n
         for entries_step in range(entries_count):
             # entries[]
@@ -530,7 +531,7 @@ def read_describe_client_quotas_response_classic(
             pos += 4
             if n < 0:
                 give_up()
-            entity = []
+            entity = empty_list(n)
             entity_count = n
             for entity_step in range(entity_count):
                 # entries[].entity[]
@@ -555,7 +556,7 @@ def read_describe_client_quotas_response_classic(
             pos += 4
             if n < 0:
                 give_up()
-            values = []
+            values = empty_list(n)
             values_count = n
             for values_step in range(values_count):
                 # entries[].values[]
@@ -663,7 +664,7 @@ def read_describe_client_quotas_response_flexible(
     else:
         if n > 126:
             n, pos = read_length(data, pos)
-        entries = []
+        entries = empty_list(n)
         entries_count = n
         for entries_step in range(entries_count):
             # entries[]
@@ -673,7 +674,7 @@ def read_describe_client_quotas_response_flexible(
                 give_up()
             if n > 126:
                 n, pos = read_length(data, pos)
-            entity = []
+            entity = empty_list(n)
             entity_count = n
             for entity_step in range(entity_count):
                 # entries[].entity[]
@@ -708,7 +709,7 @@ def read_describe_client_quotas_response_flexible(
                 give_up()
             if n > 126:
                 n, pos = read_length(data, pos)
-            values = []
+            values = empty_list(n)
             values_count = n
             for values_step in range(values_count):
                 # entries[].values[]

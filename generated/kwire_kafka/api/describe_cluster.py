@@ -11,6 +11,7 @@ from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.wire import (
+    empty_list,
     give_up,
     read_length,
     read_string_length,
@@ -362,7 +363,7 @@ def read_describe_cluster_response_flexible(
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    brokers = []
+    brokers = empty_list(n)
     brokers_count = n
     for brokers_step in range(brokers_count):
         # brokers[]

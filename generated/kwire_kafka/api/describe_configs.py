@@ -11,6 +11,7 @@ from kwire.message import FieldTags, Message, Struct, UNSET
 from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.wire import (
+    empty_list,
     give_up,
     read_length,
     read_string_length,
@@ -445,7 +446,7 @@ def read_describe_configs_request_classic(data: bytes, pos: i64, version: i64) -
     pos += 4
     if n < 0:
         give_up()
-    resources = []
+    resources = empty_list(n)
     resources_count = n
     for resources_step in range(resources_count):
         # resources[]
@@ -462,7 +463,7 @@ def read_describe_configs_request_classic(data: bytes, pos: i64, version: i64) -
         if n < 0:
             configuration_keys = None
         else:
-            configuration_keys = []
+            configuration_keys = empty_list(n)
             configuration_keys_count = n
             for configuration_keys_step in range(configuration_keys_count):
                 n = read_i16_be(data, pos)
@@ -539,7 +540,7 @@ def read_describe_configs_request_flexible(data: bytes, pos: i64, version: i64) 
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    resources = []
+    resources = empty_list(n)
     resources_count = n
     for resources_step in range(resources_count):
         # resources[]
@@ -560,7 +561,7 @@ def read_describe_configs_request_flexible(data: bytes, pos: i64, version: i64) 
         else:
             if n > 126:
                 n, pos = read_length(data, pos)
-            configuration_keys = []
+            configuration_keys = empty_list(n)
             configuration_keys_count = n
             for configuration_keys_step in range(configuration_keys_count):
                 n = data[pos] - 1
@@ -661,7 +662,7 @@ def read_describe_configs_response_classic(
     pos += 8
     if n < 0:
         give_up()
-    results = []
+    results = empty_list(n)
     results_count = n
     for results_step in range(results_count):
         # results[]
@@ -686,7 +687,7 @@ def read_describe_configs_response_classic(
         pos += 4
         if n < 0:
             give_up()
-        configs = []
+        configs = empty_list(n)
         configs_count = n
         for configs_step in range(configs_count):
             # results[].configs[]
@@ -722,7 +723,7 @@ def read_describe_configs_response_classic(
                 pos += 4
                 if n < 0:
                     give_up()
-                synonyms = []
+                synonyms = empty_list(n)
                 synonyms_count = n
                 for synonyms_step in range(synonyms_count):
                     # results[].configs[].synonyms[]
@@ -880,7 +881,7 @@ def read_describe_configs_response_flexible(
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    results = []
+    results = empty_list(n)
     results_count = n
     for results_step in range(results_count):
         # results[]
@@ -911,7 +912,7 @@ def read_describe_configs_response_flexible(
             give_up()
         if n > 126:
             n, pos = read_length(data, pos)
-        configs = []
+        configs = empty_list(n)
         configs_count = n
         for configs_step in range(configs_count):
             # results[].configs[]
@@ -944,7 +945,7 @@ def read_describe_configs_response_flexible(
                 give_up()
             if n > 126:
                 n, pos = read_length(data, pos)
-            synonyms = []
+            synonyms = empty_list(n)
             synonyms_count = n
             for synonyms_step in range(synonyms_count):
                 # results[].configs[].synonyms[]

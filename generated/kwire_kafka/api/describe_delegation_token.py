@@ -11,6 +11,7 @@ from kwire.message import FieldTags, Message, Struct, UNSET
 from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.wire import (
+    empty_list,
     give_up,
     read_length,
     read_string_length,
@@ -359,7 +360,7 @@ def read_describe_delegation_token_request_classic(
     if n < 0:
         owners = None
     else:
-        owners = []
+        owners = empty_list(n)
         owners_count = n
         for owners_step in range(owners_count):
             # owners[]
@@ -423,7 +424,7 @@ def read_describe_delegation_token_request_flexible(
     else:
         if n > 126:
             n, pos = read_length(data, pos)
-        owners = []
+        owners = empty_list(n)
         owners_count = n
         for owners_step in range(owners_count):
             # owners[]
@@ -521,7 +522,7 @@ def read_describe_delegation_token_response_classic(
     pos += 6
     if n < 0:
         give_up()
-    tokens = []
+    tokens = empty_list(n)
     tokens_count = n
     for tokens_step in range(tokens_count):
         # tokens[]
@@ -562,7 +563,7 @@ def read_describe_delegation_token_response_classic(
         pos += 4
         if n < 0:
             give_up()
-        renewers = []
+        renewers = empty_list(n)
         renewers_count = n
         for renewers_step in range(renewers_count):
             # tokens[].renewers[]
@@ -673,7 +674,7 @@ def read_describe_delegation_token_response_flexible(
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    tokens = []
+    tokens = empty_list(n)
     tokens_count = n
     for tokens_step in range(tokens_count):
         # tokens[]
@@ -747,7 +748,7 @@ def read_describe_delegation_token_response_flexible(
             give_up()
         if n > 126:
             n, pos = read_length(data, pos)
-        renewers = []
+        renewers = empty_list(n)
         renewers_count = n
         for renewers_step in range(renewers_count):
             # tokens[].renewers[]

@@ -11,6 +11,7 @@ from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.wire import (
+    empty_list,
     give_up,
     read_length,
     read_string_length,
@@ -339,7 +340,7 @@ def read_describe_groups_request_classic(data: bytes, pos: i64, version: i64) ->
     pos += 4
     if n < 0:
         give_up()
-    groups = []
+    groups = empty_list(n)
     groups_count = n
     for groups_step in range(groups_count):
         n = read_i16_be(data, pos)
@@ -388,7 +389,7 @@ def read_describe_groups_request_flexible(data: bytes, pos: i64, version: i64) -
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    groups = []
+    groups = empty_list(n)
     groups_count = n
     for groups_step in range(groups_count):
         n = data[pos] - 1
@@ -462,7 +463,7 @@ def read_describe_groups_response_classic(data: bytes, pos: i64, version: i64) -
     pos += 4
     if n < 0:
         give_up()
-    groups = []
+    groups = empty_list(n)
     groups_count = n
     for groups_step in range(groups_count):
         # groups[]
@@ -500,7 +501,7 @@ def read_describe_groups_response_classic(data: bytes, pos: i64, version: i64) -
         pos += 4
         if n < 0:
             give_up()
-        members = []
+        members = empty_list(n)
         members_count = n
         for members_step in range(members_count):
             # groups[].members[]
@@ -663,7 +664,7 @@ def read_describe_groups_response_flexible(data: bytes, pos: i64, version: i64) 
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    groups = []
+    groups = empty_list(n)
     groups_count = n
     for groups_step in range(groups_count):
         # groups[]
@@ -724,7 +725,7 @@ def read_describe_groups_response_flexible(data: bytes, pos: i64, version: i64) 
             give_up()
         if n > 126:
             n, pos = read_length(data, pos)
-        members = []
+        members = empty_list(n)
         members_count = n
         for members_step in range(members_count):
             # groups[].members[]

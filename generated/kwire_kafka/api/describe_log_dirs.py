@@ -11,6 +11,7 @@ from kwire.message import FieldTags, Message, Struct, UNSET
 from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.wire import (
+    empty_list,
     give_up,
     read_i32s,
     read_length,
@@ -384,7 +385,7 @@ def read_describe_log_dirs_request_classic(data: bytes, pos: i64, version: i64) 
     if n < 0:
         topics = None
     else:
-        topics = []
+        topics = empty_list(n)
         topics_count = n
         for topics_step in range(topics_count):
             # topics[]
@@ -449,7 +450,7 @@ def read_describe_log_dirs_request_flexible(
     else:
         if n > 126:
             n, pos = read_length(data, pos)
-        topics = []
+        topics = empty_list(n)
         topics_count = n
         for topics_step in range(topics_count):
             # topics[]
@@ -545,7 +546,7 @@ def read_describe_log_dirs_response_classic(
     pos += 8
     if n < 0:
         give_up()
-    results = []
+    results = empty_list(n)
     results_count = n
     for results_step in range(results_count):
         # results[]
@@ -561,7 +562,7 @@ def read_describe_log_dirs_response_classic(
         pos += 4
         if n < 0:
             give_up()
-        topics = []
+        topics = empty_list(n)
         topics_count = n
         for topics_step in range(topics_count):
             # results[].topics[]
@@ -576,7 +577,7 @@ def read_describe_log_dirs_response_classic(
             pos += 4
             if n < 0:
                 give_up()
-            partitions = []
+            partitions = empty_list(n)
             partitions_count = n
             for partitions_step in range(partitions_count):
                 # results[].topics[].partitions[]
@@ -667,7 +668,7 @@ def read_describe_log_dirs_response_flexible(
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    results = []
+    results = empty_list(n)
     results_count = n
     for results_step in range(results_count):
         # results[]
@@ -687,7 +688,7 @@ def read_describe_log_dirs_response_flexible(
             give_up()
         if n > 126:
             n, pos = read_length(data, pos)
-        topics = []
+        topics = empty_list(n)
         topics_count = n
         for topics_step in range(topics_count):
             # results[].topics[]
@@ -706,7 +707,7 @@ def read_describe_log_dirs_response_flexible(
                 give_up()
             if n > 126:
                 n, pos = read_length(data, pos)
-            partitions = []
+            partitions = empty_list(n)
             partitions_count = n
             for partitions_step in range(partitions_count):
                 # results[].topics[].partitions[]

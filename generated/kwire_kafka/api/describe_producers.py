@@ -11,6 +11,7 @@ from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.wire import (
+    empty_list,
     give_up,
     read_i32s,
     read_length,
@@ -364,7 +365,7 @@ def read_describe_producers_request_flexible(
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    topics = []
+    topics = empty_list(n)
     topics_count = n
     for topics_step in range(topics_count):
         # topics[]
@@ -460,7 +461,7 @@ def read_describe_producers_response_flexible(
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    topics = []
+    topics = empty_list(n)
     topics_count = n
     for topics_step in range(topics_count):
         # topics[]
@@ -479,7 +480,7 @@ def read_describe_producers_response_flexible(
             give_up()
         if n > 126:
             n, pos = read_length(data, pos)
-        partitions = []
+        partitions = empty_list(n)
         partitions_count = n
         for partitions_step in range(partitions_count):
             # topics[].partitions[]
@@ -501,7 +502,7 @@ def read_describe_producers_response_flexible(
                 give_up()
             if n > 126:
                 n, pos = read_length(data, pos)
-            active_producers = []
+            active_producers = empty_list(n)
             active_producers_count = n
             for active_producers_step in range(active_producers_count):
                 # topics[].partitions[].active_producers[]

@@ -12,6 +12,7 @@ from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
 from kwire.wire import (
+    empty_list,
     give_up,
     read_length,
     read_string_length,
@@ -526,7 +527,7 @@ def read_describe_quorum_request_flexible(data: bytes, pos: i64, version: i64) -
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    topics = []
+    topics = empty_list(n)
     topics_count = n
     for topics_step in range(topics_count):
         # topics[]
@@ -545,7 +546,7 @@ def read_describe_quorum_request_flexible(data: bytes, pos: i64, version: i64) -
             give_up()
         if n > 126:
             n, pos = read_length(data, pos)
-        partitions = []
+        partitions = empty_list(n)
         partitions_count = n
         for partitions_step in range(partitions_count):
             # topics[].partitions[]
@@ -653,7 +654,7 @@ def read_describe_quorum_response_flexible(data: bytes, pos: i64, version: i64) 
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    topics = []
+    topics = empty_list(n)
     topics_count = n
     for topics_step in range(topics_count):
         # topics[]
@@ -672,7 +673,7 @@ def read_describe_quorum_response_flexible(data: bytes, pos: i64, version: i64) 
             give_up()
         if n > 126:
             n, pos = read_length(data, pos)
-        partitions = []
+        partitions = empty_list(n)
         partitions_count = n
         for partitions_step in range(partitions_count):
             # topics[].partitions[]
@@ -701,7 +702,7 @@ def read_describe_quorum_response_flexible(data: bytes, pos: i64, version: i64) 
                 give_up()
             if n > 126:
                 n, pos = read_length(data, pos)
-            current_voters = []
+            current_voters = empty_list(n)
             current_voters_count = n
             for current_voters_step in range(current_voters_count):
                 # topics[].partitions[].current_voters[]
@@ -739,7 +740,7 @@ def read_describe_quorum_response_flexible(data: bytes, pos: i64, version: i64) 
                 give_up()
             if n > 126:
                 n, pos = read_length(data, pos)
-            observers = []
+            observers = empty_list(n)
             observers_count = n
             for observers_step in range(observers_count):
                 # topics[].partitions[].observers[]
@@ -799,7 +800,7 @@ def read_describe_quorum_response_flexible(data: bytes, pos: i64, version: i64) 
             give_up()
         if n > 126:
             n, pos = read_length(data, pos)
-        nodes = []
+        nodes = empty_list(n)
         nodes_count = n
         for nodes_step in range(nodes_count):
             # nodes[]
@@ -810,7 +811,7 @@ def read_describe_quorum_response_flexible(data: bytes, pos: i64, version: i64) 
                 give_up()
             if n > 126:
                 n, pos = read_length(data, pos)
-            listeners = []
+            listeners = empty_list(n)
             listeners_count = n
             for listeners_step in range(listeners_count):
                 # nodes[].listeners[]

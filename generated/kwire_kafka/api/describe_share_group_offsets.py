@@ -12,6 +12,7 @@ from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
 from kwire.wire import (
+    empty_list,
     give_up,
     read_i32s,
     read_length,
@@ -409,7 +410,7 @@ def read_describe_share_group_offsets_request_flexible(
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    groups = []
+    groups = empty_list(n)
     groups_count = n
     for groups_step in range(groups_count):
         # groups[]
@@ -429,7 +430,7 @@ def read_describe_share_group_offsets_request_flexible(
         else:
             if n > 126:
                 n, pos = read_length(data, pos)
-            topics = []
+            topics = empty_list(n)
             topics_count = n
             for topics_step in range(topics_count):
                 # groups[].topics[]
@@ -555,7 +556,7 @@ def read_describe_share_group_offsets_response_flexible(
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    groups = []
+    groups = empty_list(n)
     groups_count = n
     for groups_step in range(groups_count):
         # groups[]
@@ -574,7 +575,7 @@ def read_describe_share_group_offsets_response_flexible(
             give_up()
         if n > 126:
             n, pos = read_length(data, pos)
-        topics = []
+        topics = empty_list(n)
         topics_count = n
         for topics_step in range(topics_count):
             # groups[].topics[]
@@ -594,7 +595,7 @@ def read_describe_share_group_offsets_response_flexible(
                 give_up()
             if n > 126:
                 n, pos = read_length(data, pos)
-            partitions = []
+            partitions = empty_list(n)
             partitions_count = n
             for partitions_step in range(partitions_count):
                 # groups[].topics[].partitions[]

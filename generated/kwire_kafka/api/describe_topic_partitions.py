@@ -12,6 +12,7 @@ from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
 from kwire.wire import (
+    empty_list,
     give_up,
     read_i32s,
     read_length,
@@ -473,7 +474,7 @@ def read_describe_topic_partitions_request_flexible(
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    topics = []
+    topics = empty_list(n)
     topics_count = n
     for topics_step in range(topics_count):
         # topics[]
@@ -596,7 +597,7 @@ def read_describe_topic_partitions_response_flexible(
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    topics = []
+    topics = empty_list(n)
     topics_count = n
     for topics_step in range(topics_count):
         # topics[]
@@ -619,7 +620,7 @@ def read_describe_topic_partitions_response_flexible(
             give_up()
         if n > 126:
             n, pos = read_length(data, pos)
-        partitions = []
+        partitions = empty_list(n)
         partitions_count = n
         for partitions_step in range(partitions_count):
             # topics[].partitions[]

@@ -11,6 +11,7 @@ from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.wire import (
+    empty_list,
     give_up,
     read_i32s,
     read_length,
@@ -283,7 +284,7 @@ def read_describe_transactions_request_flexible(
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    transactional_ids = []
+    transactional_ids = empty_list(n)
     transactional_ids_count = n
     for transactional_ids_step in range(transactional_ids_count):
         n = data[pos] - 1
@@ -349,7 +350,7 @@ def read_describe_transactions_response_flexible(
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    transaction_states = []
+    transaction_states = empty_list(n)
     transaction_states_count = n
     for transaction_states_step in range(transaction_states_count):
         # transaction_states[]
@@ -382,7 +383,7 @@ def read_describe_transactions_response_flexible(
             give_up()
         if n > 126:
             n, pos = read_length(data, pos)
-        topics = []
+        topics = empty_list(n)
         topics_count = n
         for topics_step in range(topics_count):
             # transaction_states[].topics[]

@@ -11,6 +11,7 @@ from kwire.message import FieldTags, Message, Struct, UNSET
 from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.wire import (
+    empty_list,
     give_up,
     read_length,
     read_string_length,
@@ -286,7 +287,7 @@ def read_describe_user_scram_credentials_request_flexible(
     else:
         if n > 126:
             n, pos = read_length(data, pos)
-        users = []
+        users = empty_list(n)
         users_count = n
         for users_step in range(users_count):
             # users[]
@@ -376,7 +377,7 @@ def read_describe_user_scram_credentials_response_flexible(
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    results = []
+    results = empty_list(n)
     results_count = n
     for results_step in range(results_count):
         # results[]
@@ -406,7 +407,7 @@ def read_describe_user_scram_credentials_response_flexible(
             give_up()
         if n > 126:
             n, pos = read_length(data, pos)
-        credential_infos = []
+        credential_infos = empty_list(n)
         credential_infos_count = n
         for credential_infos_step in range(credential_infos_count):
             # results[].credential_infos[]

@@ -11,6 +11,7 @@ from kwire.message import FieldTags, Message, Struct, UNSET
 from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.wire import (
+    empty_list,
     give_up,
     read_i32s,
     read_length,
@@ -309,7 +310,7 @@ def read_elect_leaders_request_classic(data: bytes, pos: i64, version: i64) -> t
     if n < 0:
         topic_partitions = None
     else:
-        topic_partitions = []
+        topic_partitions = empty_list(n)
         topic_partitions_count = n
         for topic_partitions_step in range(topic_partitions_count):
             # topic_partitions[]
@@ -381,7 +382,7 @@ def read_elect_leaders_request_flexible(data: bytes, pos: i64, version: i64) -> 
     else:
         if n > 126:
             n, pos = read_length(data, pos)
-        topic_partitions = []
+        topic_partitions = empty_list(n)
         topic_partitions_count = n
         for topic_partitions_step in range(topic_partitions_count):
             # topic_partitions[]
@@ -482,7 +483,7 @@ def read_elect_leaders_response_classic(data: bytes, pos: i64, version: i64) -> 
     pos += 4
     if n < 0:
         give_up()
-    replica_election_results = []
+    replica_election_results = empty_list(n)
     replica_election_results_count = n
     for replica_election_results_step in range(replica_election_results_count):
         # replica_election_results[]
@@ -497,7 +498,7 @@ def read_elect_leaders_response_classic(data: bytes, pos: i64, version: i64) -> 
         pos += 4
         if n < 0:
             give_up()
-        partition_result = []
+        partition_result = empty_list(n)
         partition_result_count = n
         for partition_result_step in range(partition_result_count):
             # replica_election_results[].partition_result[]
@@ -573,7 +574,7 @@ def read_elect_leaders_response_flexible(data: bytes, pos: i64, version: i64) ->
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    replica_election_results = []
+    replica_election_results = empty_list(n)
     replica_election_results_count = n
     for replica_election_results_step in range(replica_election_results_count):
         # replica_election_results[]
@@ -592,7 +593,7 @@ def read_elect_leaders_response_flexible(data: bytes, pos: i64, version: i64) ->
             give_up()
         if n > 126:
             n, pos = read_length(data, pos)
-        partition_result = []
+        partition_result = empty_list(n)
         partition_result_count = n
         for partition_result_step in range(partition_result_count):
             # replica_election_results[].partition_result[]

@@ -12,6 +12,7 @@ from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
 from kwire.wire import (
+    empty_list,
     give_up,
     read_i32s,
     read_length,
@@ -524,7 +525,7 @@ def read_EndQuorumEpochResponse_tags(self: EndQuorumEpochResponse, data: bytes, 
                 give_up()
             if n > 126:
                 n, pos = read_length(data, pos)
-            node_endpoints = []
+            node_endpoints = empty_list(n)
             node_endpoints_count = n
             for node_endpoints_step in range(node_endpoints_count):
                 # node_endpoints[]
@@ -611,7 +612,7 @@ def read_end_quorum_epoch_request_classic(data: bytes, pos: i64, version: i64) -
     pos += 4
     if n < 0:
         give_up()
-    topics = []
+    topics = empty_list(n)
     topics_count = n
     for topics_step in range(topics_count):
         # topics[]
@@ -626,7 +627,7 @@ def read_end_quorum_epoch_request_classic(data: bytes, pos: i64, version: i64) -
         pos += 4
         if n < 0:
             give_up()
-        partitions = []
+        partitions = empty_list(n)
         partitions_count = n
         for partitions_step in range(partitions_count):
             # topics[].partitions[]
@@ -722,7 +723,7 @@ def read_end_quorum_epoch_request_flexible(data: bytes, pos: i64, version: i64) 
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    topics = []
+    topics = empty_list(n)
     topics_count = n
     for topics_step in range(topics_count):
         # topics[]
@@ -741,7 +742,7 @@ def read_end_quorum_epoch_request_flexible(data: bytes, pos: i64, version: i64) 
             give_up()
         if n > 126:
             n, pos = read_length(data, pos)
-        partitions = []
+        partitions = empty_list(n)
         partitions_count = n
         for partitions_step in range(partitions_count):
             # topics[].partitions[]
@@ -755,7 +756,7 @@ def read_end_quorum_epoch_request_flexible(data: bytes, pos: i64, version: i64) 
                 give_up()
             if n > 126:
                 n, pos = read_length(data, pos)
-            preferred_candidates = []
+            preferred_candidates = empty_list(n)
             preferred_candidates_count = n
             for preferred_candidates_step in range(preferred_candidates_count):
                 # topics[].partitions[].preferred_candidates[]
@@ -788,7 +789,7 @@ def read_end_quorum_epoch_request_flexible(data: bytes, pos: i64, version: i64) 
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    leader_endpoints = []
+    leader_endpoints = empty_list(n)
     leader_endpoints_count = n
     for leader_endpoints_step in range(leader_endpoints_count):
         # leader_endpoints[]
@@ -934,7 +935,7 @@ def read_end_quorum_epoch_response_classic(data: bytes, pos: i64, version: i64) 
     pos += 6
     if n < 0:
         give_up()
-    topics = []
+    topics = empty_list(n)
     topics_count = n
     for topics_step in range(topics_count):
         # topics[]
@@ -949,7 +950,7 @@ def read_end_quorum_epoch_response_classic(data: bytes, pos: i64, version: i64) 
         pos += 4
         if n < 0:
             give_up()
-        partitions = []
+        partitions = empty_list(n)
         partitions_count = n
         for partitions_step in range(partitions_count):
             # topics[].partitions[]
@@ -1014,7 +1015,7 @@ def read_end_quorum_epoch_response_flexible(
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    topics = []
+    topics = empty_list(n)
     topics_count = n
     for topics_step in range(topics_count):
         # topics[]
@@ -1033,7 +1034,7 @@ def read_end_quorum_epoch_response_flexible(
             give_up()
         if n > 126:
             n, pos = read_length(data, pos)
-        partitions = []
+        partitions = empty_list(n)
         partitions_count = n
         for partitions_step in range(partitions_count):
             # topics[].partitions[]

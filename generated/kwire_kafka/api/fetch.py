@@ -13,6 +13,7 @@ from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
 from kwire.wire import (
     checked,
+    empty_list,
     give_up,
     read_i32s,
     read_length,
@@ -1191,7 +1192,7 @@ def read_FetchResponse_tags(self: FetchResponse, data: bytes, pos: i64, version:
                 give_up()
             if n > 126:
                 n, pos = read_length(data, pos)
-            node_endpoints = []
+            node_endpoints = empty_list(n)
             node_endpoints_count = n
             for node_endpoints_step in range(node_endpoints_count):
                 # node_endpoints[]
@@ -1312,7 +1313,7 @@ def read_fetch_request_classic(data: bytes, pos: i64, version: i64) -> tuple[Fet
     pos += 4
     if n < 0:
         give_up()
-    topics = []
+    topics = empty_list(n)
     topics_count = n
     for topics_step in range(topics_count):
         # topics[]
@@ -1328,7 +1329,7 @@ def read_fetch_request_classic(data: bytes, pos: i64, version: i64) -> tuple[Fet
         pos += 4
         if n < 0:
             give_up()
-        topics_partitions = []
+        topics_partitions = empty_list(n)
         topics_partitions_count = n
         for topics_partitions_step in range(topics_partitions_count):
             # topics[].partitions[]
@@ -1365,7 +1366,7 @@ def read_fetch_request_classic(data: bytes, pos: i64, version: i64) -> tuple[Fet
         pos += 4
         if n < 0:
             give_up()
-        forgotten_topics_data = []
+        forgotten_topics_data = empty_list(n)
         forgotten_topics_data_count = n
         for forgotten_topics_data_step in range(forgotten_topics_data_count):
             # forgotten_topics_data[]
@@ -1511,7 +1512,7 @@ def read_fetch_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[Fe
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    topics = []
+    topics = empty_list(n)
     topics_count = n
     for topics_step in range(topics_count):
         # topics[]
@@ -1536,7 +1537,7 @@ def read_fetch_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[Fe
             give_up()
         if n > 126:
             n, pos = read_length(data, pos)
-        topics_partitions = []
+        topics_partitions = empty_list(n)
         topics_partitions_count = n
         for topics_partitions_step in range(topics_partitions_count):
             # topics[].partitions[]
@@ -1572,7 +1573,7 @@ def read_fetch_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[Fe
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    forgotten_topics_data = []
+    forgotten_topics_data = empty_list(n)
     forgotten_topics_data_count = n
     for forgotten_topics_data_step in range(forgotten_topics_data_count):
         # forgotten_topics_data[]
@@ -1768,7 +1769,7 @@ def read_fetch_response_classic(data: bytes, pos: i64, version: i64) -> tuple[Fe
     pos += 4
     if n < 0:
         give_up()
-    responses = []
+    responses = empty_list(n)
     responses_count = n
     for responses_step in range(responses_count):
         # responses[]
@@ -1784,7 +1785,7 @@ def read_fetch_response_classic(data: bytes, pos: i64, version: i64) -> tuple[Fe
         pos += 4
         if n < 0:
             give_up()
-        partitions = []
+        partitions = empty_list(n)
         partitions_count = n
         for partitions_step in range(partitions_count):
             # responses[].partitions[]
@@ -1808,7 +1809,7 @@ def read_fetch_response_classic(data: bytes, pos: i64, version: i64) -> tuple[Fe
                 if n < 0:
                     aborted_transactions = None
                 else:
-                    aborted_transactions = []
+                    aborted_transactions = empty_list(n)
                     aborted_transactions_count = n
                     for aborted_transactions_step in range(aborted_transactions_count):
                         # responses[].partitions[].aborted_transactions[]
@@ -1937,7 +1938,7 @@ def read_fetch_response_flexible(data: bytes, pos: i64, version: i64) -> tuple[F
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    responses = []
+    responses = empty_list(n)
     responses_count = n
     for responses_step in range(responses_count):
         # responses[]
@@ -1962,7 +1963,7 @@ def read_fetch_response_flexible(data: bytes, pos: i64, version: i64) -> tuple[F
             give_up()
         if n > 126:
             n, pos = read_length(data, pos)
-        partitions = []
+        partitions = empty_list(n)
         partitions_count = n
         for partitions_step in range(partitions_count):
             # responses[].partitions[]
@@ -1978,7 +1979,7 @@ def read_fetch_response_flexible(data: bytes, pos: i64, version: i64) -> tuple[F
             else:
                 if n > 126:
                     n, pos = read_length(data, pos)
-                aborted_transactions = []
+                aborted_transactions = empty_list(n)
                 aborted_transactions_count = n
                 for aborted_transactions_step in range(aborted_transactions_count):
                     # responses[].partitions[].aborted_transactions[]

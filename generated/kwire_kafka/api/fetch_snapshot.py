@@ -13,6 +13,7 @@ from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
 from kwire.wire import (
     checked,
+    empty_list,
     give_up,
     read_length,
     read_string_length,
@@ -741,7 +742,7 @@ def read_FetchSnapshotResponse_tags(self: FetchSnapshotResponse, data: bytes, po
                 give_up()
             if n > 126:
                 n, pos = read_length(data, pos)
-            node_endpoints = []
+            node_endpoints = empty_list(n)
             node_endpoints_count = n
             for node_endpoints_step in range(node_endpoints_count):
                 # node_endpoints[]
@@ -821,7 +822,7 @@ def read_fetch_snapshot_request_flexible(data: bytes, pos: i64, version: i64) ->
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    topics = []
+    topics = empty_list(n)
     topics_count = n
     for topics_step in range(topics_count):
         # topics[]
@@ -840,7 +841,7 @@ def read_fetch_snapshot_request_flexible(data: bytes, pos: i64, version: i64) ->
             give_up()
         if n > 126:
             n, pos = read_length(data, pos)
-        partitions = []
+        partitions = empty_list(n)
         partitions_count = n
         for partitions_step in range(partitions_count):
             # topics[].partitions[]
@@ -950,7 +951,7 @@ def read_fetch_snapshot_response_flexible(data: bytes, pos: i64, version: i64) -
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    topics = []
+    topics = empty_list(n)
     topics_count = n
     for topics_step in range(topics_count):
         # topics[]
@@ -969,7 +970,7 @@ def read_fetch_snapshot_response_flexible(data: bytes, pos: i64, version: i64) -
             give_up()
         if n > 126:
             n, pos = read_length(data, pos)
-        partitions = []
+        partitions = empty_list(n)
         partitions_count = n
         for partitions_step in range(partitions_count):
             # topics[].partitions[]

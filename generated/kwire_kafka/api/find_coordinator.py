@@ -11,6 +11,7 @@ from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.wire import (
+    empty_list,
     give_up,
     read_length,
     read_string_length,
@@ -349,7 +350,7 @@ def read_find_coordinator_request_flexible(data: bytes, pos: i64, version: i64) 
             give_up()
         if n > 126:
             n, pos = read_length(data, pos)
-        coordinator_keys = []
+        coordinator_keys = empty_list(n)
         coordinator_keys_count = n
         for coordinator_keys_step in range(coordinator_keys_count):
             n = data[pos] - 1
@@ -530,7 +531,7 @@ def read_find_coordinator_response_flexible(
             give_up()
         if n > 126:
             n, pos = read_length(data, pos)
-        coordinators = []
+        coordinators = empty_list(n)
         coordinators_count = n
         for coordinators_step in range(coordinators_count):
             # coordinators[]

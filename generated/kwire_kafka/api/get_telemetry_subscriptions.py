@@ -12,6 +12,7 @@ from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
 from kwire.wire import (
+    empty_list,
     give_up,
     read_i8s,
     read_length,
@@ -264,7 +265,7 @@ def read_get_telemetry_subscriptions_response_flexible(
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    requested_metrics = []
+    requested_metrics = empty_list(n)
     requested_metrics_count = n
     for requested_metrics_step in range(requested_metrics_count):
         n = data[pos] - 1

@@ -11,6 +11,7 @@ from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.wire import (
+    empty_list,
     give_up,
     read_length,
     read_string_length,
@@ -318,7 +319,7 @@ def read_incremental_alter_configs_request_classic(
     pos += 4
     if n < 0:
         give_up()
-    resources = []
+    resources = empty_list(n)
     resources_count = n
     for resources_step in range(resources_count):
         # resources[]
@@ -334,7 +335,7 @@ def read_incremental_alter_configs_request_classic(
         pos += 4
         if n < 0:
             give_up()
-        configs = []
+        configs = empty_list(n)
         configs_count = n
         for configs_step in range(configs_count):
             # resources[].configs[]
@@ -419,7 +420,7 @@ def read_incremental_alter_configs_request_flexible(
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    resources = []
+    resources = empty_list(n)
     resources_count = n
     for resources_step in range(resources_count):
         # resources[]
@@ -439,7 +440,7 @@ def read_incremental_alter_configs_request_flexible(
             give_up()
         if n > 126:
             n, pos = read_length(data, pos)
-        configs = []
+        configs = empty_list(n)
         configs_count = n
         for configs_step in range(configs_count):
             # resources[].configs[]
@@ -562,7 +563,7 @@ def read_incremental_alter_configs_response_classic(
     pos += 8
     if n < 0:
         give_up()
-    responses = []
+    responses = empty_list(n)
     responses_count = n
     for responses_step in range(responses_count):
         # responses[]
@@ -633,7 +634,7 @@ def read_incremental_alter_configs_response_flexible(
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    responses = []
+    responses = empty_list(n)
     responses_count = n
     for responses_step in range(responses_count):
         # responses[]

@@ -11,6 +11,7 @@ from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.wire import (
+    empty_list,
     give_up,
     read_length,
     read_string_length,
@@ -416,7 +417,7 @@ def read_join_group_request_classic(data: bytes, pos: i64, version: i64) -> tupl
     pos += 4
     if n < 0:
         give_up()
-    protocols = []
+    protocols = empty_list(n)
     protocols_count = n
     for protocols_step in range(protocols_count):
         # protocols[]
@@ -549,7 +550,7 @@ def read_join_group_request_flexible(data: bytes, pos: i64, version: i64) -> tup
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    protocols = []
+    protocols = empty_list(n)
     protocols_count = n
     for protocols_step in range(protocols_count):
         # protocols[]
@@ -737,7 +738,7 @@ def read_join_group_response_classic(data: bytes, pos: i64, version: i64) -> tup
     pos += 4
     if n < 0:
         give_up()
-    members = []
+    members = empty_list(n)
     members_count = n
     for members_step in range(members_count):
         # members[]
@@ -899,7 +900,7 @@ def read_join_group_response_flexible(data: bytes, pos: i64, version: i64) -> tu
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    members = []
+    members = empty_list(n)
     members_count = n
     for members_step in range(members_count):
         # members[]

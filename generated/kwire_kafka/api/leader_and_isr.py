@@ -12,6 +12,7 @@ from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
 from kwire.wire import (
+    empty_list,
     give_up,
     read_i32s,
     read_length,
@@ -580,7 +581,7 @@ def read_leader_and_isr_request_classic(data: bytes, pos: i64, version: i64) -> 
         pos += 4
         if n < 0:
             give_up()
-        ungrouped_partition_states = []
+        ungrouped_partition_states = empty_list(n)
         ungrouped_partition_states_count = n
         for ungrouped_partition_states_step in range(ungrouped_partition_states_count):
             # ungrouped_partition_states[]
@@ -644,7 +645,7 @@ def read_leader_and_isr_request_classic(data: bytes, pos: i64, version: i64) -> 
         pos += 4
         if n < 0:
             give_up()
-        topic_states = []
+        topic_states = empty_list(n)
         topic_states_count = n
         for topic_states_step in range(topic_states_count):
             # topic_states[]
@@ -660,7 +661,7 @@ def read_leader_and_isr_request_classic(data: bytes, pos: i64, version: i64) -> 
             pos += 4
             if n < 0:
                 give_up()
-            partition_states = []
+            partition_states = empty_list(n)
             partition_states_count = n
             for partition_states_step in range(partition_states_count):
                 # topic_states[].partition_states[]
@@ -734,7 +735,7 @@ def read_leader_and_isr_request_classic(data: bytes, pos: i64, version: i64) -> 
     pos += 4
     if n < 0:
         give_up()
-    live_leaders = []
+    live_leaders = empty_list(n)
     live_leaders_count = n
     for live_leaders_step in range(live_leaders_count):
         # live_leaders[]
@@ -902,7 +903,7 @@ def read_leader_and_isr_request_flexible(data: bytes, pos: i64, version: i64) ->
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    topic_states = []
+    topic_states = empty_list(n)
     topic_states_count = n
     for topic_states_step in range(topic_states_count):
         # topic_states[]
@@ -926,7 +927,7 @@ def read_leader_and_isr_request_flexible(data: bytes, pos: i64, version: i64) ->
             give_up()
         if n > 126:
             n, pos = read_length(data, pos)
-        partition_states = []
+        partition_states = empty_list(n)
         partition_states_count = n
         for partition_states_step in range(partition_states_count):
             # topic_states[].partition_states[]
@@ -1018,7 +1019,7 @@ def read_leader_and_isr_request_flexible(data: bytes, pos: i64, version: i64) ->
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    live_leaders = []
+    live_leaders = empty_list(n)
     live_leaders_count = n
     for live_leaders_step in range(live_leaders_count):
         # live_leaders[]
@@ -1190,7 +1191,7 @@ def read_leader_and_isr_response_classic(data: bytes, pos: i64, version: i64) ->
     pos += 6
     if n < 0:
         give_up()
-    partition_errors = []
+    partition_errors = empty_list(n)
     partition_errors_count = n
     for partition_errors_step in range(partition_errors_count):
         # partition_errors[]
@@ -1254,7 +1255,7 @@ def read_leader_and_isr_response_flexible(data: bytes, pos: i64, version: i64) -
             give_up()
         if n > 126:
             n, pos = read_length(data, pos)
-        partition_errors = []
+        partition_errors = empty_list(n)
         partition_errors_count = n
         for partition_errors_step in range(partition_errors_count):
             # partition_errors[]
@@ -1287,7 +1288,7 @@ def read_leader_and_isr_response_flexible(data: bytes, pos: i64, version: i64) -
             give_up()
         if n > 126:
             n, pos = read_length(data, pos)
-        topics = []
+        topics = empty_list(n)
         topics_count = n
         for topics_step in range(topics_count):
             # topics[]
@@ -1298,7 +1299,7 @@ def read_leader_and_isr_response_flexible(data: bytes, pos: i64, version: i64) -
                 give_up()
             if n > 126:
                 n, pos = read_length(data, pos)
-            topics_partition_errors = []
+            topics_partition_errors = empty_list(n)
             topics_partition_errors_count = n
             for topics_partition_errors_step in range(topics_partition_errors_count):
                 # topics[].partition_errors[]

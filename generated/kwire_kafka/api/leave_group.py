@@ -11,6 +11,7 @@ from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.wire import (
+    empty_list,
     give_up,
     read_length,
     read_string_length,
@@ -283,7 +284,7 @@ def read_leave_group_request_classic(data: bytes, pos: i64, version: i64) -> tup
         pos += 4
         if n < 0:
             give_up()
-        members = []
+        members = empty_list(n)
         members_count = n
         for members_step in range(members_count):
             # members[]
@@ -370,7 +371,7 @@ def read_leave_group_request_flexible(data: bytes, pos: i64, version: i64) -> tu
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    members = []
+    members = empty_list(n)
     members_count = n
     for members_step in range(members_count):
         # members[]
@@ -499,7 +500,7 @@ def read_leave_group_response_classic(data: bytes, pos: i64, version: i64) -> tu
         pos += 4
         if n < 0:
             give_up()
-        members = []
+        members = empty_list(n)
         members_count = n
         for members_step in range(members_count):
             # members[]
@@ -574,7 +575,7 @@ def read_leave_group_response_flexible(data: bytes, pos: i64, version: i64) -> t
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    members = []
+    members = empty_list(n)
     members_count = n
     for members_step in range(members_count):
         # members[]

@@ -11,6 +11,7 @@ from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.wire import (
+    empty_list,
     give_up,
     read_i8s,
     read_length,
@@ -259,7 +260,7 @@ def read_list_config_resources_response_flexible(
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    config_resources = []
+    config_resources = empty_list(n)
     config_resources_count = n
     for config_resources_step in range(config_resources_count):
         # config_resources[]

@@ -11,6 +11,7 @@ from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.wire import (
+    empty_list,
     give_up,
     read_length,
     read_string_length,
@@ -240,7 +241,7 @@ def read_list_groups_request_flexible(data: bytes, pos: i64, version: i64) -> tu
             give_up()
         if n > 126:
             n, pos = read_length(data, pos)
-        states_filter = []
+        states_filter = empty_list(n)
         states_filter_count = n
         for states_filter_step in range(states_filter_count):
             n = data[pos] - 1
@@ -262,7 +263,7 @@ def read_list_groups_request_flexible(data: bytes, pos: i64, version: i64) -> tu
             give_up()
         if n > 126:
             n, pos = read_length(data, pos)
-        types_filter = []
+        types_filter = empty_list(n)
         types_filter_count = n
         for types_filter_step in range(types_filter_count):
             n = data[pos] - 1
@@ -349,7 +350,7 @@ def read_list_groups_response_classic(data: bytes, pos: i64, version: i64) -> tu
     pos += 6
     if n < 0:
         give_up()
-    groups = []
+    groups = empty_list(n)
     groups_count = n
     for groups_step in range(groups_count):
         # groups[]
@@ -414,7 +415,7 @@ def read_list_groups_response_flexible(data: bytes, pos: i64, version: i64) -> t
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    groups = []
+    groups = empty_list(n)
     groups_count = n
     for groups_step in range(groups_count):
         # groups[]

@@ -11,6 +11,7 @@ from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.wire import (
+    empty_list,
     give_up,
     read_i64s,
     read_length,
@@ -256,7 +257,7 @@ def read_list_transactions_request_flexible(
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    state_filters = []
+    state_filters = empty_list(n)
     state_filters_count = n
     for state_filters_step in range(state_filters_count):
         n = data[pos] - 1
@@ -380,7 +381,7 @@ def read_list_transactions_response_flexible(
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    unknown_state_filters = []
+    unknown_state_filters = empty_list(n)
     unknown_state_filters_count = n
     for unknown_state_filters_step in range(unknown_state_filters_count):
         n = data[pos] - 1
@@ -399,7 +400,7 @@ def read_list_transactions_response_flexible(
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    transaction_states = []
+    transaction_states = empty_list(n)
     transaction_states_count = n
     for transaction_states_step in range(transaction_states_count):
         # transaction_states[]

@@ -12,6 +12,7 @@ from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
 from kwire.wire import (
+    empty_list,
     give_up,
     read_i32s,
     read_length,
@@ -506,7 +507,7 @@ def read_metadata_request_classic(data: bytes, pos: i64, version: i64) -> tuple[
         else:
             give_up()
     else:
-        topics = []
+        topics = empty_list(n)
         topics_count = n
         for topics_step in range(topics_count):
             # topics[]
@@ -594,7 +595,7 @@ def read_metadata_request_flexible(data: bytes, pos: i64, version: i64) -> tuple
     else:
         if n > 126:
             n, pos = read_length(data, pos)
-        topics = []
+        topics = empty_list(n)
         topics_count = n
         for topics_step in range(topics_count):
             # topics[]
@@ -715,7 +716,7 @@ def read_metadata_response_classic(data: bytes, pos: i64, version: i64) -> tuple
     pos += 4
     if n < 0:
         give_up()
-    brokers = []
+    brokers = empty_list(n)
     brokers_count = n
     for brokers_step in range(brokers_count):
         # brokers[]
@@ -762,7 +763,7 @@ def read_metadata_response_classic(data: bytes, pos: i64, version: i64) -> tuple
     pos += 4
     if n < 0:
         give_up()
-    topics = []
+    topics = empty_list(n)
     topics_count = n
     for topics_step in range(topics_count):
         # topics[]
@@ -784,7 +785,7 @@ def read_metadata_response_classic(data: bytes, pos: i64, version: i64) -> tuple
         pos += 4
         if n < 0:
             give_up()
-        partitions = []
+        partitions = empty_list(n)
         partitions_count = n
         for partitions_step in range(partitions_count):
             # topics[].partitions[]
@@ -969,7 +970,7 @@ def read_metadata_response_flexible(data: bytes, pos: i64, version: i64) -> tupl
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    brokers = []
+    brokers = empty_list(n)
     brokers_count = n
     for brokers_step in range(brokers_count):
         # brokers[]
@@ -1017,7 +1018,7 @@ def read_metadata_response_flexible(data: bytes, pos: i64, version: i64) -> tupl
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    topics = []
+    topics = empty_list(n)
     topics_count = n
     for topics_step in range(topics_count):
         # topics[]
@@ -1047,7 +1048,7 @@ def read_metadata_response_flexible(data: bytes, pos: i64, version: i64) -> tupl
             give_up()
         if n > 126:
             n, pos = read_length(data, pos)
-        partitions = []
+        partitions = empty_list(n)
         partitions_count = n
         for partitions_step in range(partitions_count):
             # topics[].partitions[]

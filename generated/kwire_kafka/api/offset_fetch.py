@@ -12,6 +12,7 @@ from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
 from kwire.wire import (
+    empty_list,
     give_up,
     read_i32s,
     read_length,
@@ -611,7 +612,7 @@ def read_offset_fetch_request_classic(data: bytes, pos: i64, version: i64) -> tu
         else:
             give_up()
     else:
-        topics = []
+        topics = empty_list(n)
         topics_count = n
         for topics_step in range(topics_count):
             # topics[]
@@ -705,7 +706,7 @@ def read_offset_fetch_request_flexible(data: bytes, pos: i64, version: i64) -> t
         else:
             if n > 126:
                 n, pos = read_length(data, pos)
-            topics = []
+            topics = empty_list(n)
             topics_count = n
             for topics_step in range(topics_count):
                 # topics[]
@@ -745,7 +746,7 @@ def read_offset_fetch_request_flexible(data: bytes, pos: i64, version: i64) -> t
             give_up()
         if n > 126:
             n, pos = read_length(data, pos)
-        groups = []
+        groups = empty_list(n)
         groups_count = n
         for groups_step in range(groups_count):
             # groups[]
@@ -781,7 +782,7 @@ def read_offset_fetch_request_flexible(data: bytes, pos: i64, version: i64) -> t
             else:
                 if n > 126:
                     n, pos = read_length(data, pos)
-                groups_topics = []
+                groups_topics = empty_list(n)
                 groups_topics_count = n
                 for groups_topics_step in range(groups_topics_count):
                     # groups[].topics[]
@@ -981,7 +982,7 @@ def read_offset_fetch_response_classic(data: bytes, pos: i64, version: i64) -> t
     pos += 4
     if n < 0:
         give_up()
-    topics = []
+    topics = empty_list(n)
     topics_count = n
     for topics_step in range(topics_count):
         # topics[]
@@ -996,7 +997,7 @@ def read_offset_fetch_response_classic(data: bytes, pos: i64, version: i64) -> t
         pos += 4
         if n < 0:
             give_up()
-        partitions = []
+        partitions = empty_list(n)
         partitions_count = n
         for partitions_step in range(partitions_count):
             # topics[].partitions[]
@@ -1101,7 +1102,7 @@ def read_offset_fetch_response_flexible(data: bytes, pos: i64, version: i64) -> 
             give_up()
         if n > 126:
             n, pos = read_length(data, pos)
-        topics = []
+        topics = empty_list(n)
         topics_count = n
         for topics_step in range(topics_count):
             # topics[]
@@ -1120,7 +1121,7 @@ def read_offset_fetch_response_flexible(data: bytes, pos: i64, version: i64) -> 
                 give_up()
             if n > 126:
                 n, pos = read_length(data, pos)
-            topics_partitions = []
+            topics_partitions = empty_list(n)
             topics_partitions_count = n
             for topics_partitions_step in range(topics_partitions_count):
                 # topics[].partitions[]
@@ -1169,7 +1170,7 @@ def read_offset_fetch_response_flexible(data: bytes, pos: i64, version: i64) -> 
             give_up()
         if n > 126:
             n, pos = read_length(data, pos)
-        groups = []
+        groups = empty_list(n)
         groups_count = n
         for groups_step in range(groups_count):
             # groups[]
@@ -1188,7 +1189,7 @@ def read_offset_fetch_response_flexible(data: bytes, pos: i64, version: i64) -> 
                 give_up()
             if n > 126:
                 n, pos = read_length(data, pos)
-            groups_topics = []
+            groups_topics = empty_list(n)
             groups_topics_count = n
             for groups_topics_step in range(groups_topics_count):
                 # groups[].topics[]
@@ -1213,7 +1214,7 @@ def read_offset_fetch_response_flexible(data: bytes, pos: i64, version: i64) -> 
                     give_up()
                 if n > 126:
                     n, pos = read_length(data, pos)
-                groups_topics_partitions = []
+                groups_topics_partitions = empty_list(n)
                 groups_topics_partitions_count = n
                 for groups_topics_partitions_step in range(groups_topics_partitions_count):
                     # groups[].topics[].partitions[]

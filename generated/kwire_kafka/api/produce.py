@@ -13,6 +13,7 @@ from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
 from kwire.wire import (
     checked,
+    empty_list,
     give_up,
     read_length,
     read_string_length,
@@ -616,7 +617,7 @@ def read_ProduceResponse_tags(self: ProduceResponse, data: bytes, pos: i64, vers
                 give_up()
             if n > 126:
                 n, pos = read_length(data, pos)
-            node_endpoints = []
+            node_endpoints = empty_list(n)
             node_endpoints_count = n
             for node_endpoints_step in range(node_endpoints_count):
                 # node_endpoints[]
@@ -726,7 +727,7 @@ def read_produce_request_classic(data: bytes, pos: i64, version: i64) -> tuple[P
     pos += 10
     if n < 0:
         give_up()
-    topic_data = []
+    topic_data = empty_list(n)
     topic_data_count = n
     for topic_data_step in range(topic_data_count):
         # topic_data[]
@@ -742,7 +743,7 @@ def read_produce_request_classic(data: bytes, pos: i64, version: i64) -> tuple[P
         pos += 4
         if n < 0:
             give_up()
-        partition_data = []
+        partition_data = empty_list(n)
         partition_data_count = n
         for partition_data_step in range(partition_data_count):
             # topic_data[].partition_data[]
@@ -833,7 +834,7 @@ def read_produce_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    topic_data = []
+    topic_data = empty_list(n)
     topic_data_count = n
     for topic_data_step in range(topic_data_count):
         # topic_data[]
@@ -858,7 +859,7 @@ def read_produce_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[
             give_up()
         if n > 126:
             n, pos = read_length(data, pos)
-        partition_data = []
+        partition_data = empty_list(n)
         partition_data_count = n
         for partition_data_step in range(partition_data_count):
             # topic_data[].partition_data[]
@@ -979,7 +980,7 @@ def read_produce_response_classic(data: bytes, pos: i64, version: i64) -> tuple[
     pos += 4
     if n < 0:
         give_up()
-    responses = []
+    responses = empty_list(n)
     responses_count = n
     for responses_step in range(responses_count):
         # responses[]
@@ -995,7 +996,7 @@ def read_produce_response_classic(data: bytes, pos: i64, version: i64) -> tuple[
         pos += 4
         if n < 0:
             give_up()
-        partition_responses = []
+        partition_responses = empty_list(n)
         partition_responses_count = n
         for partition_responses_step in range(partition_responses_count):
             # responses[].partition_responses[]
@@ -1018,7 +1019,7 @@ def read_produce_response_classic(data: bytes, pos: i64, version: i64) -> tuple[
                 pos += 4
                 if n < 0:
                     give_up()
-                record_errors = []
+                record_errors = empty_list(n)
                 record_errors_count = n
                 for record_errors_step in range(record_errors_count):
                     # responses[].partition_responses[].record_errors[]
@@ -1137,7 +1138,7 @@ def read_produce_response_flexible(data: bytes, pos: i64, version: i64) -> tuple
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    responses = []
+    responses = empty_list(n)
     responses_count = n
     for responses_step in range(responses_count):
         # responses[]
@@ -1162,7 +1163,7 @@ def read_produce_response_flexible(data: bytes, pos: i64, version: i64) -> tuple
             give_up()
         if n > 126:
             n, pos = read_length(data, pos)
-        partition_responses = []
+        partition_responses = empty_list(n)
         partition_responses_count = n
         for partition_responses_step in range(partition_responses_count):
             # responses[].partition_responses[]
@@ -1177,7 +1178,7 @@ def read_produce_response_flexible(data: bytes, pos: i64, version: i64) -> tuple
                 give_up()
             if n > 126:
                 n, pos = read_length(data, pos)
-            record_errors = []
+            record_errors = empty_list(n)
             record_errors_count = n
             for record_errors_step in range(record_errors_count):
                 # responses[].partition_responses[].record_errors[]

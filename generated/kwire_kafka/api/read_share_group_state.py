@@ -12,6 +12,7 @@ from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
 from kwire.wire import (
+    empty_list,
     give_up,
     read_length,
     read_string_length,
@@ -413,7 +414,7 @@ def read_read_share_group_state_request_flexible(
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    topics = []
+    topics = empty_list(n)
     topics_count = n
     for topics_step in range(topics_count):
         # topics[]
@@ -424,7 +425,7 @@ def read_read_share_group_state_request_flexible(
             give_up()
         if n > 126:
             n, pos = read_length(data, pos)
-        partitions = []
+        partitions = empty_list(n)
         partitions_count = n
         for partitions_step in range(partitions_count):
             # topics[].partitions[]
@@ -514,7 +515,7 @@ def read_read_share_group_state_response_flexible(
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    results = []
+    results = empty_list(n)
     results_count = n
     for results_step in range(results_count):
         # results[]
@@ -525,7 +526,7 @@ def read_read_share_group_state_response_flexible(
             give_up()
         if n > 126:
             n, pos = read_length(data, pos)
-        partitions = []
+        partitions = empty_list(n)
         partitions_count = n
         for partitions_step in range(partitions_count):
             # results[].partitions[]
@@ -549,7 +550,7 @@ def read_read_share_group_state_response_flexible(
                 give_up()
             if n > 126:
                 n, pos = read_length(data, pos)
-            state_batches = []
+            state_batches = empty_list(n)
             state_batches_count = n
             for state_batches_step in range(state_batches_count):
                 # results[].partitions[].state_batches[]

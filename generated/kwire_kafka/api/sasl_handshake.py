@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, w
 from kwire.message import FieldTags, Message
 from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
-from kwire.wire import give_up
+from kwire.wire import empty_list, give_up
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ def read_sasl_handshake_response_classic(data: bytes, pos: i64, version: i64) ->
     pos += 6
     if n < 0:
         give_up()
-    mechanisms = []
+    mechanisms = empty_list(n)
     mechanisms_count = n
     for mechanisms_step in range(mechanisms_count):
         n = read_i16_be(data, pos)

@@ -12,6 +12,7 @@ from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
 from kwire.wire import (
+    empty_list,
     give_up,
     read_i8s,
     read_length,
@@ -577,7 +578,7 @@ def read_share_acknowledge_request_flexible(
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    topics = []
+    topics = empty_list(n)
     topics_count = n
     for topics_step in range(topics_count):
         # topics[]
@@ -588,7 +589,7 @@ def read_share_acknowledge_request_flexible(
             give_up()
         if n > 126:
             n, pos = read_length(data, pos)
-        partitions = []
+        partitions = empty_list(n)
         partitions_count = n
         for partitions_step in range(partitions_count):
             # topics[].partitions[]
@@ -599,7 +600,7 @@ def read_share_acknowledge_request_flexible(
                 give_up()
             if n > 126:
                 n, pos = read_length(data, pos)
-            acknowledgement_batches = []
+            acknowledgement_batches = empty_list(n)
             acknowledgement_batches_count = n
             for acknowledgement_batches_step in range(acknowledgement_batches_count):
                 # topics[].partitions[].acknowledgement_batches[]
@@ -768,7 +769,7 @@ def read_share_acknowledge_response_flexible(
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    responses = []
+    responses = empty_list(n)
     responses_count = n
     for responses_step in range(responses_count):
         # responses[]
@@ -779,7 +780,7 @@ def read_share_acknowledge_response_flexible(
             give_up()
         if n > 126:
             n, pos = read_length(data, pos)
-        partitions = []
+        partitions = empty_list(n)
         partitions_count = n
         for partitions_step in range(partitions_count):
             # responses[].partitions[]
@@ -824,7 +825,7 @@ def read_share_acknowledge_response_flexible(
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    node_endpoints = []
+    node_endpoints = empty_list(n)
     node_endpoints_count = n
     for node_endpoints_step in range(node_endpoints_count):
         # node_endpoints[]

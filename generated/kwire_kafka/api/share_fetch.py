@@ -12,6 +12,7 @@ from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
 from kwire.wire import (
+    empty_list,
     give_up,
     read_i32s,
     read_i8s,
@@ -778,7 +779,7 @@ def read_share_fetch_request_flexible(data: bytes, pos: i64, version: i64) -> tu
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    topics = []
+    topics = empty_list(n)
     topics_count = n
     for topics_step in range(topics_count):
         # topics[]
@@ -789,7 +790,7 @@ def read_share_fetch_request_flexible(data: bytes, pos: i64, version: i64) -> tu
             give_up()
         if n > 126:
             n, pos = read_length(data, pos)
-        topics_partitions = []
+        topics_partitions = empty_list(n)
         topics_partitions_count = n
         for topics_partitions_step in range(topics_partitions_count):
             # topics[].partitions[]
@@ -806,7 +807,7 @@ def read_share_fetch_request_flexible(data: bytes, pos: i64, version: i64) -> tu
                 give_up()
             if n > 126:
                 n, pos = read_length(data, pos)
-            acknowledgement_batches = []
+            acknowledgement_batches = empty_list(n)
             acknowledgement_batches_count = n
             for acknowledgement_batches_step in range(acknowledgement_batches_count):
                 # topics[].partitions[].acknowledgement_batches[]
@@ -847,7 +848,7 @@ def read_share_fetch_request_flexible(data: bytes, pos: i64, version: i64) -> tu
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    forgotten_topics_data = []
+    forgotten_topics_data = empty_list(n)
     forgotten_topics_data_count = n
     for forgotten_topics_data_step in range(forgotten_topics_data_count):
         # forgotten_topics_data[]
@@ -1056,7 +1057,7 @@ def read_share_fetch_response_flexible(data: bytes, pos: i64, version: i64) -> t
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    responses = []
+    responses = empty_list(n)
     responses_count = n
     for responses_step in range(responses_count):
         # responses[]
@@ -1067,7 +1068,7 @@ def read_share_fetch_response_flexible(data: bytes, pos: i64, version: i64) -> t
             give_up()
         if n > 126:
             n, pos = read_length(data, pos)
-        partitions = []
+        partitions = empty_list(n)
         partitions_count = n
         for partitions_step in range(partitions_count):
             # responses[].partitions[]
@@ -1125,7 +1126,7 @@ def read_share_fetch_response_flexible(data: bytes, pos: i64, version: i64) -> t
                 give_up()
             if n > 126:
                 n, pos = read_length(data, pos)
-            acquired_records = []
+            acquired_records = empty_list(n)
             acquired_records_count = n
             for acquired_records_step in range(acquired_records_count):
                 # responses[].partitions[].acquired_records[]
@@ -1166,7 +1167,7 @@ def read_share_fetch_response_flexible(data: bytes, pos: i64, version: i64) -> t
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    node_endpoints = []
+    node_endpoints = empty_list(n)
     node_endpoints_count = n
     for node_endpoints_step in range(node_endpoints_count):
         # node_endpoints[]

@@ -12,6 +12,7 @@ from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
 from kwire.wire import (
+    empty_list,
     give_up,
     read_i32s,
     read_length,
@@ -426,7 +427,7 @@ def read_share_group_describe_request_flexible(
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    group_ids = []
+    group_ids = empty_list(n)
     group_ids_count = n
     for group_ids_step in range(group_ids_count):
         n = data[pos] - 1
@@ -506,7 +507,7 @@ def read_share_group_describe_response_flexible(
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    groups = []
+    groups = empty_list(n)
     groups_count = n
     for groups_step in range(groups_count):
         # groups[]
@@ -556,7 +557,7 @@ def read_share_group_describe_response_flexible(
             give_up()
         if n > 126:
             n, pos = read_length(data, pos)
-        members = []
+        members = empty_list(n)
         members_count = n
         for members_step in range(members_count):
             # groups[].members[]
@@ -604,7 +605,7 @@ def read_share_group_describe_response_flexible(
                 give_up()
             if n > 126:
                 n, pos = read_length(data, pos)
-            subscribed_topic_names = []
+            subscribed_topic_names = empty_list(n)
             subscribed_topic_names_count = n
             for subscribed_topic_names_step in range(subscribed_topic_names_count):
                 n = data[pos] - 1
@@ -624,7 +625,7 @@ def read_share_group_describe_response_flexible(
                 give_up()
             if n > 126:
                 n, pos = read_length(data, pos)
-            topic_partitions = []
+            topic_partitions = empty_list(n)
             topic_partitions_count = n
             for topic_partitions_step in range(topic_partitions_count):
                 # groups[].members[].assignment.topic_partitions[]

@@ -12,6 +12,7 @@ from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
 from kwire.wire import (
+    empty_list,
     give_up,
     read_i32s,
     read_length,
@@ -340,7 +341,7 @@ def read_share_group_heartbeat_request_flexible(
     else:
         if n > 126:
             n, pos = read_length(data, pos)
-        subscribed_topic_names = []
+        subscribed_topic_names = empty_list(n)
         subscribed_topic_names_count = n
         for subscribed_topic_names_step in range(subscribed_topic_names_count):
             n = data[pos] - 1
@@ -462,7 +463,7 @@ def read_share_group_heartbeat_response_flexible(
             give_up()
         if n > 126:
             n, pos = read_length(data, pos)
-        topic_partitions = []
+        topic_partitions = empty_list(n)
         topic_partitions_count = n
         for topic_partitions_step in range(topic_partitions_count):
             # assignment.topic_partitions[]

@@ -11,6 +11,7 @@ from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.wire import (
+    empty_list,
     give_up,
     read_i32s,
     read_length,
@@ -460,7 +461,7 @@ def read_stop_replica_request_classic(data: bytes, pos: i64, version: i64) -> tu
         pos += 4
         if n < 0:
             give_up()
-        ungrouped_partitions = []
+        ungrouped_partitions = empty_list(n)
         ungrouped_partitions_count = n
         for ungrouped_partitions_step in range(ungrouped_partitions_count):
             # ungrouped_partitions[]
@@ -482,7 +483,7 @@ def read_stop_replica_request_classic(data: bytes, pos: i64, version: i64) -> tu
         pos += 4
         if n < 0:
             give_up()
-        topics = []
+        topics = empty_list(n)
         topics_count = n
         for topics_step in range(topics_count):
             # topics[]
@@ -599,7 +600,7 @@ def read_stop_replica_request_flexible(data: bytes, pos: i64, version: i64) -> t
             give_up()
         if n > 126:
             n, pos = read_length(data, pos)
-        topics = []
+        topics = empty_list(n)
         topics_count = n
         for topics_step in range(topics_count):
             # topics[]
@@ -638,7 +639,7 @@ def read_stop_replica_request_flexible(data: bytes, pos: i64, version: i64) -> t
             give_up()
         if n > 126:
             n, pos = read_length(data, pos)
-        topic_states = []
+        topic_states = empty_list(n)
         topic_states_count = n
         for topic_states_step in range(topic_states_count):
             # topic_states[]
@@ -657,7 +658,7 @@ def read_stop_replica_request_flexible(data: bytes, pos: i64, version: i64) -> t
                 give_up()
             if n > 126:
                 n, pos = read_length(data, pos)
-            partition_states = []
+            partition_states = empty_list(n)
             partition_states_count = n
             for partition_states_step in range(partition_states_count):
                 # topic_states[].partition_states[]
@@ -798,7 +799,7 @@ def read_stop_replica_response_classic(data: bytes, pos: i64, version: i64) -> t
     pos += 6
     if n < 0:
         give_up()
-    partition_errors = []
+    partition_errors = empty_list(n)
     partition_errors_count = n
     for partition_errors_step in range(partition_errors_count):
         # partition_errors[]
@@ -852,7 +853,7 @@ def read_stop_replica_response_flexible(data: bytes, pos: i64, version: i64) -> 
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    partition_errors = []
+    partition_errors = empty_list(n)
     partition_errors_count = n
     for partition_errors_step in range(partition_errors_count):
         # partition_errors[]

@@ -11,6 +11,7 @@ from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.wire import (
+    empty_list,
     give_up,
     read_i32s,
     read_length,
@@ -1023,7 +1024,7 @@ def read_streams_group_describe_request_flexible(
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    group_ids = []
+    group_ids = empty_list(n)
     group_ids_count = n
     for group_ids_step in range(group_ids_count):
         n = data[pos] - 1
@@ -1202,7 +1203,7 @@ def read_streams_group_describe_response_flexible(
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    groups = []
+    groups = empty_list(n)
     groups_count = n
     for groups_step in range(groups_count):
         # groups[]
@@ -1251,7 +1252,7 @@ def read_streams_group_describe_response_flexible(
             else:
                 if n > 126:
                     n, pos = read_length(data, pos)
-                topology_subtopologies = []
+                topology_subtopologies = empty_list(n)
                 topology_subtopologies_count = n
                 for topology_subtopologies_step in range(topology_subtopologies_count):
                     # groups[].topology.subtopologies[]
@@ -1270,7 +1271,7 @@ def read_streams_group_describe_response_flexible(
                         give_up()
                     if n > 126:
                         n, pos = read_length(data, pos)
-                    subtopologies_source_topics = []
+                    subtopologies_source_topics = empty_list(n)
                     subtopologies_source_topics_count = n
                     for subtopologies_source_topics_step in range(subtopologies_source_topics_count):
                         n = data[pos] - 1
@@ -1289,7 +1290,7 @@ def read_streams_group_describe_response_flexible(
                         give_up()
                     if n > 126:
                         n, pos = read_length(data, pos)
-                    repartition_sink_topics = []
+                    repartition_sink_topics = empty_list(n)
                     repartition_sink_topics_count = n
                     for repartition_sink_topics_step in range(repartition_sink_topics_count):
                         n = data[pos] - 1
@@ -1308,7 +1309,7 @@ def read_streams_group_describe_response_flexible(
                         give_up()
                     if n > 126:
                         n, pos = read_length(data, pos)
-                    state_changelog_topics = []
+                    state_changelog_topics = empty_list(n)
                     state_changelog_topics_count = n
                     for state_changelog_topics_step in range(state_changelog_topics_count):
                         # groups[].topology.subtopologies[].state_changelog_topics[]
@@ -1329,7 +1330,7 @@ def read_streams_group_describe_response_flexible(
                             give_up()
                         if n > 126:
                             n, pos = read_length(data, pos)
-                        state_changelog_topics_topic_configs = []
+                        state_changelog_topics_topic_configs = empty_list(n)
                         state_changelog_topics_topic_configs_count = n
                         for state_changelog_topics_topic_configs_step in range(
                             state_changelog_topics_topic_configs_count
@@ -1378,7 +1379,7 @@ def read_streams_group_describe_response_flexible(
                         give_up()
                     if n > 126:
                         n, pos = read_length(data, pos)
-                    repartition_source_topics = []
+                    repartition_source_topics = empty_list(n)
                     repartition_source_topics_count = n
                     for repartition_source_topics_step in range(repartition_source_topics_count):
                         # groups[].topology.subtopologies[].repartition_source_topics[]
@@ -1399,7 +1400,7 @@ def read_streams_group_describe_response_flexible(
                             give_up()
                         if n > 126:
                             n, pos = read_length(data, pos)
-                        repartition_source_topics_topic_configs = []
+                        repartition_source_topics_topic_configs = empty_list(n)
                         repartition_source_topics_topic_configs_count = n
                         for repartition_source_topics_topic_configs_step in range(
                             repartition_source_topics_topic_configs_count
@@ -1468,7 +1469,7 @@ def read_streams_group_describe_response_flexible(
             give_up()
         if n > 126:
             n, pos = read_length(data, pos)
-        members = []
+        members = empty_list(n)
         members_count = n
         for members_step in range(members_count):
             # groups[].members[]
@@ -1558,7 +1559,7 @@ def read_streams_group_describe_response_flexible(
                 give_up()
             if n > 126:
                 n, pos = read_length(data, pos)
-            client_tags = []
+            client_tags = empty_list(n)
             client_tags_count = n
             for client_tags_step in range(client_tags_count):
                 # groups[].members[].client_tags[]
@@ -1592,7 +1593,7 @@ def read_streams_group_describe_response_flexible(
                 give_up()
             if n > 126:
                 n, pos = read_length(data, pos)
-            task_offsets = []
+            task_offsets = empty_list(n)
             task_offsets_count = n
             for task_offsets_step in range(task_offsets_count):
                 # groups[].members[].task_offsets[]
@@ -1622,7 +1623,7 @@ def read_streams_group_describe_response_flexible(
                 give_up()
             if n > 126:
                 n, pos = read_length(data, pos)
-            task_end_offsets = []
+            task_end_offsets = empty_list(n)
             task_end_offsets_count = n
             for task_end_offsets_step in range(task_end_offsets_count):
                 # groups[].members[].task_end_offsets[]
@@ -1653,7 +1654,7 @@ def read_streams_group_describe_response_flexible(
                 give_up()
             if n > 126:
                 n, pos = read_length(data, pos)
-            assignment_active_tasks = []
+            assignment_active_tasks = empty_list(n)
             assignment_active_tasks_count = n
             for assignment_active_tasks_step in range(assignment_active_tasks_count):
                 # groups[].members[].assignment.active_tasks[]
@@ -1691,7 +1692,7 @@ def read_streams_group_describe_response_flexible(
                 give_up()
             if n > 126:
                 n, pos = read_length(data, pos)
-            assignment_standby_tasks = []
+            assignment_standby_tasks = empty_list(n)
             assignment_standby_tasks_count = n
             for assignment_standby_tasks_step in range(assignment_standby_tasks_count):
                 # groups[].members[].assignment.standby_tasks[]
@@ -1729,7 +1730,7 @@ def read_streams_group_describe_response_flexible(
                 give_up()
             if n > 126:
                 n, pos = read_length(data, pos)
-            assignment_warmup_tasks = []
+            assignment_warmup_tasks = empty_list(n)
             assignment_warmup_tasks_count = n
             for assignment_warmup_tasks_step in range(assignment_warmup_tasks_count):
                 # groups[].members[].assignment.warmup_tasks[]
@@ -1773,7 +1774,7 @@ def read_streams_group_describe_response_flexible(
                 give_up()
             if n > 126:
                 n, pos = read_length(data, pos)
-            target_assignment_active_tasks = []
+            target_assignment_active_tasks = empty_list(n)
             target_assignment_active_tasks_count = n
             for target_assignment_active_tasks_step in range(target_assignment_active_tasks_count):
                 # groups[].members[].target_assignment.active_tasks[]
@@ -1811,7 +1812,7 @@ def read_streams_group_describe_response_flexible(
                 give_up()
             if n > 126:
                 n, pos = read_length(data, pos)
-            target_assignment_standby_tasks = []
+            target_assignment_standby_tasks = empty_list(n)
             target_assignment_standby_tasks_count = n
             for target_assignment_standby_tasks_step in range(target_assignment_standby_tasks_count):
                 # groups[].members[].target_assignment.standby_tasks[]
@@ -1849,7 +1850,7 @@ def read_streams_group_describe_response_flexible(
                 give_up()
             if n > 126:
                 n, pos = read_length(data, pos)
-            target_assignment_warmup_tasks = []
+            target_assignment_warmup_tasks = empty_list(n)
             target_assignment_warmup_tasks_count = n
             for target_assignment_warmup_tasks_step in range(target_assignment_warmup_tasks_count):
                 # groups[].members[].target_assignment.warmup_tasks[]
@@ -1927,7 +1928,7 @@ def read_streams_group_describe_response_flexible(
                     give_up()
                 if n > 126:
                     n, pos = read_length(data, pos)
-                topology_description_subtopologies = []
+                topology_description_subtopologies = empty_list(n)
                 topology_description_subtopologies_count = n
                 for topology_description_subtopologies_step in range(topology_description_subtopologies_count):
                     # groups[].topology_description.subtopologies[]
@@ -1946,7 +1947,7 @@ def read_streams_group_describe_response_flexible(
                         give_up()
                     if n > 126:
                         n, pos = read_length(data, pos)
-                    nodes = []
+                    nodes = empty_list(n)
                     nodes_count = n
                     for nodes_step in range(nodes_count):
                         # groups[].topology_description.subtopologies[].nodes[]
@@ -1966,7 +1967,7 @@ def read_streams_group_describe_response_flexible(
                             give_up()
                         if n > 126:
                             n, pos = read_length(data, pos)
-                        nodes_source_topics = []
+                        nodes_source_topics = empty_list(n)
                         nodes_source_topics_count = n
                         for nodes_source_topics_step in range(nodes_source_topics_count):
                             n = data[pos] - 1
@@ -1995,7 +1996,7 @@ def read_streams_group_describe_response_flexible(
                             give_up()
                         if n > 126:
                             n, pos = read_length(data, pos)
-                        nodes_stores = []
+                        nodes_stores = empty_list(n)
                         nodes_stores_count = n
                         for nodes_stores_step in range(nodes_stores_count):
                             n = data[pos] - 1
@@ -2014,7 +2015,7 @@ def read_streams_group_describe_response_flexible(
                             give_up()
                         if n > 126:
                             n, pos = read_length(data, pos)
-                        nodes_successors = []
+                        nodes_successors = empty_list(n)
                         nodes_successors_count = n
                         for nodes_successors_step in range(nodes_successors_count):
                             n = data[pos] - 1
@@ -2054,7 +2055,7 @@ def read_streams_group_describe_response_flexible(
                     give_up()
                 if n > 126:
                     n, pos = read_length(data, pos)
-                global_stores = []
+                global_stores = empty_list(n)
                 global_stores_count = n
                 for global_stores_step in range(global_stores_count):
                     # groups[].topology_description.global_stores[]
@@ -2075,7 +2076,7 @@ def read_streams_group_describe_response_flexible(
                         give_up()
                     if n > 126:
                         n, pos = read_length(data, pos)
-                    source_source_topics = []
+                    source_source_topics = empty_list(n)
                     source_source_topics_count = n
                     for source_source_topics_step in range(source_source_topics_count):
                         n = data[pos] - 1
@@ -2104,7 +2105,7 @@ def read_streams_group_describe_response_flexible(
                         give_up()
                     if n > 126:
                         n, pos = read_length(data, pos)
-                    source_stores = []
+                    source_stores = empty_list(n)
                     source_stores_count = n
                     for source_stores_step in range(source_stores_count):
                         n = data[pos] - 1
@@ -2123,7 +2124,7 @@ def read_streams_group_describe_response_flexible(
                         give_up()
                     if n > 126:
                         n, pos = read_length(data, pos)
-                    source_successors = []
+                    source_successors = empty_list(n)
                     source_successors_count = n
                     for source_successors_step in range(source_successors_count):
                         n = data[pos] - 1
@@ -2165,7 +2166,7 @@ def read_streams_group_describe_response_flexible(
                         give_up()
                     if n > 126:
                         n, pos = read_length(data, pos)
-                    processor_source_topics = []
+                    processor_source_topics = empty_list(n)
                     processor_source_topics_count = n
                     for processor_source_topics_step in range(processor_source_topics_count):
                         n = data[pos] - 1
@@ -2194,7 +2195,7 @@ def read_streams_group_describe_response_flexible(
                         give_up()
                     if n > 126:
                         n, pos = read_length(data, pos)
-                    processor_stores = []
+                    processor_stores = empty_list(n)
                     processor_stores_count = n
                     for processor_stores_step in range(processor_stores_count):
                         n = data[pos] - 1
@@ -2213,7 +2214,7 @@ def read_streams_group_describe_response_flexible(
                         give_up()
                     if n > 126:
                         n, pos = read_length(data, pos)
-                    processor_successors = []
+                    processor_successors = empty_list(n)
                     processor_successors_count = n
                     for processor_successors_step in range(processor_successors_count):
                         n = data[pos] - 1

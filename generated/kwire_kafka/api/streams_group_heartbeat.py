@@ -11,6 +11,7 @@ from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.wire import (
+    empty_list,
     give_up,
     read_i16s,
     read_i32s,
@@ -1138,7 +1139,7 @@ def read_streams_group_heartbeat_request_flexible(
             give_up()
         if n > 126:
             n, pos = read_length(data, pos)
-        subtopologies = []
+        subtopologies = empty_list(n)
         subtopologies_count = n
         for subtopologies_step in range(subtopologies_count):
             # topology.subtopologies[]
@@ -1157,7 +1158,7 @@ def read_streams_group_heartbeat_request_flexible(
                 give_up()
             if n > 126:
                 n, pos = read_length(data, pos)
-            subtopologies_source_topics = []
+            subtopologies_source_topics = empty_list(n)
             subtopologies_source_topics_count = n
             for subtopologies_source_topics_step in range(subtopologies_source_topics_count):
                 n = data[pos] - 1
@@ -1176,7 +1177,7 @@ def read_streams_group_heartbeat_request_flexible(
                 give_up()
             if n > 126:
                 n, pos = read_length(data, pos)
-            subtopologies_source_topic_regex = []
+            subtopologies_source_topic_regex = empty_list(n)
             subtopologies_source_topic_regex_count = n
             for subtopologies_source_topic_regex_step in range(subtopologies_source_topic_regex_count):
                 n = data[pos] - 1
@@ -1195,7 +1196,7 @@ def read_streams_group_heartbeat_request_flexible(
                 give_up()
             if n > 126:
                 n, pos = read_length(data, pos)
-            state_changelog_topics = []
+            state_changelog_topics = empty_list(n)
             state_changelog_topics_count = n
             for state_changelog_topics_step in range(state_changelog_topics_count):
                 # topology.subtopologies[].state_changelog_topics[]
@@ -1216,7 +1217,7 @@ def read_streams_group_heartbeat_request_flexible(
                     give_up()
                 if n > 126:
                     n, pos = read_length(data, pos)
-                state_changelog_topics_topic_configs = []
+                state_changelog_topics_topic_configs = empty_list(n)
                 state_changelog_topics_topic_configs_count = n
                 for state_changelog_topics_topic_configs_step in range(state_changelog_topics_topic_configs_count):
                     # topology.subtopologies[].state_changelog_topics[].topic_configs[]
@@ -1263,7 +1264,7 @@ def read_streams_group_heartbeat_request_flexible(
                 give_up()
             if n > 126:
                 n, pos = read_length(data, pos)
-            repartition_sink_topics = []
+            repartition_sink_topics = empty_list(n)
             repartition_sink_topics_count = n
             for repartition_sink_topics_step in range(repartition_sink_topics_count):
                 n = data[pos] - 1
@@ -1282,7 +1283,7 @@ def read_streams_group_heartbeat_request_flexible(
                 give_up()
             if n > 126:
                 n, pos = read_length(data, pos)
-            subtopologies_repartition_source_topics = []
+            subtopologies_repartition_source_topics = empty_list(n)
             subtopologies_repartition_source_topics_count = n
             for subtopologies_repartition_source_topics_step in range(subtopologies_repartition_source_topics_count):
                 # topology.subtopologies[].repartition_source_topics[]
@@ -1303,7 +1304,7 @@ def read_streams_group_heartbeat_request_flexible(
                     give_up()
                 if n > 126:
                     n, pos = read_length(data, pos)
-                repartition_source_topics_topic_configs = []
+                repartition_source_topics_topic_configs = empty_list(n)
                 repartition_source_topics_topic_configs_count = n
                 for repartition_source_topics_topic_configs_step in range(
                     repartition_source_topics_topic_configs_count
@@ -1352,7 +1353,7 @@ def read_streams_group_heartbeat_request_flexible(
                 give_up()
             if n > 126:
                 n, pos = read_length(data, pos)
-            copartition_groups = []
+            copartition_groups = empty_list(n)
             copartition_groups_count = n
             for copartition_groups_step in range(copartition_groups_count):
                 # topology.subtopologies[].copartition_groups[]
@@ -1425,7 +1426,7 @@ def read_streams_group_heartbeat_request_flexible(
     else:
         if n > 126:
             n, pos = read_length(data, pos)
-        active_tasks = []
+        active_tasks = empty_list(n)
         active_tasks_count = n
         for active_tasks_step in range(active_tasks_count):
             # active_tasks[]
@@ -1464,7 +1465,7 @@ def read_streams_group_heartbeat_request_flexible(
     else:
         if n > 126:
             n, pos = read_length(data, pos)
-        standby_tasks = []
+        standby_tasks = empty_list(n)
         standby_tasks_count = n
         for standby_tasks_step in range(standby_tasks_count):
             # standby_tasks[]
@@ -1503,7 +1504,7 @@ def read_streams_group_heartbeat_request_flexible(
     else:
         if n > 126:
             n, pos = read_length(data, pos)
-        warmup_tasks = []
+        warmup_tasks = empty_list(n)
         warmup_tasks_count = n
         for warmup_tasks_step in range(warmup_tasks_count):
             # warmup_tasks[]
@@ -1574,7 +1575,7 @@ def read_streams_group_heartbeat_request_flexible(
     else:
         if n > 126:
             n, pos = read_length(data, pos)
-        client_tags = []
+        client_tags = empty_list(n)
         client_tags_count = n
         for client_tags_step in range(client_tags_count):
             # client_tags[]
@@ -1609,7 +1610,7 @@ def read_streams_group_heartbeat_request_flexible(
     else:
         if n > 126:
             n, pos = read_length(data, pos)
-        task_offsets = []
+        task_offsets = empty_list(n)
         task_offsets_count = n
         for task_offsets_step in range(task_offsets_count):
             # task_offsets[]
@@ -1640,7 +1641,7 @@ def read_streams_group_heartbeat_request_flexible(
     else:
         if n > 126:
             n, pos = read_length(data, pos)
-        task_end_offsets = []
+        task_end_offsets = empty_list(n)
         task_end_offsets_count = n
         for task_end_offsets_step in range(task_end_offsets_count):
             # task_end_offsets[]
@@ -2218,7 +2219,7 @@ def read_streams_group_heartbeat_response_flexible(
     else:
         if n > 126:
             n, pos = read_length(data, pos)
-        status = []
+        status = empty_list(n)
         status_count = n
         for status_step in range(status_count):
             # status[]
@@ -2245,7 +2246,7 @@ def read_streams_group_heartbeat_response_flexible(
     else:
         if n > 126:
             n, pos = read_length(data, pos)
-        active_tasks = []
+        active_tasks = empty_list(n)
         active_tasks_count = n
         for active_tasks_step in range(active_tasks_count):
             # active_tasks[]
@@ -2284,7 +2285,7 @@ def read_streams_group_heartbeat_response_flexible(
     else:
         if n > 126:
             n, pos = read_length(data, pos)
-        standby_tasks = []
+        standby_tasks = empty_list(n)
         standby_tasks_count = n
         for standby_tasks_step in range(standby_tasks_count):
             # standby_tasks[]
@@ -2323,7 +2324,7 @@ def read_streams_group_heartbeat_response_flexible(
     else:
         if n > 126:
             n, pos = read_length(data, pos)
-        warmup_tasks = []
+        warmup_tasks = empty_list(n)
         warmup_tasks_count = n
         for warmup_tasks_step in range(warmup_tasks_count):
             # warmup_tasks[]
@@ -2368,7 +2369,7 @@ def read_streams_group_heartbeat_response_flexible(
     else:
         if n > 126:
             n, pos = read_length(data, pos)
-        partitions_by_user_endpoint = []
+        partitions_by_user_endpoint = empty_list(n)
         partitions_by_user_endpoint_count = n
         for partitions_by_user_endpoint_step in range(partitions_by_user_endpoint_count):
             # partitions_by_user_endpoint[]
@@ -2395,7 +2396,7 @@ def read_streams_group_heartbeat_response_flexible(
                 give_up()
             if n > 126:
                 n, pos = read_length(data, pos)
-            active_partitions = []
+            active_partitions = empty_list(n)
             active_partitions_count = n
             for active_partitions_step in range(active_partitions_count):
                 # partitions_by_user_endpoint[].active_partitions[]
@@ -2431,7 +2432,7 @@ def read_streams_group_heartbeat_response_flexible(
                 give_up()
             if n > 126:
                 n, pos = read_length(data, pos)
-            standby_partitions = []
+            standby_partitions = empty_list(n)
             standby_partitions_count = n
             for standby_partitions_step in range(standby_partitions_count):
                 # partitions_by_user_endpoint[].standby_partitions[]

@@ -11,6 +11,7 @@ from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.wire import (
+    empty_list,
     give_up,
     read_length,
     read_string_length,
@@ -438,7 +439,7 @@ def read_streams_group_topology_description_update_request_flexible(
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    subtopologies = []
+    subtopologies = empty_list(n)
     subtopologies_count = n
     for subtopologies_step in range(subtopologies_count):
         # topology_description.subtopologies[]
@@ -457,7 +458,7 @@ def read_streams_group_topology_description_update_request_flexible(
             give_up()
         if n > 126:
             n, pos = read_length(data, pos)
-        nodes = []
+        nodes = empty_list(n)
         nodes_count = n
         for nodes_step in range(nodes_count):
             # topology_description.subtopologies[].nodes[]
@@ -477,7 +478,7 @@ def read_streams_group_topology_description_update_request_flexible(
                 give_up()
             if n > 126:
                 n, pos = read_length(data, pos)
-            nodes_source_topics = []
+            nodes_source_topics = empty_list(n)
             nodes_source_topics_count = n
             for nodes_source_topics_step in range(nodes_source_topics_count):
                 n = data[pos] - 1
@@ -506,7 +507,7 @@ def read_streams_group_topology_description_update_request_flexible(
                 give_up()
             if n > 126:
                 n, pos = read_length(data, pos)
-            nodes_stores = []
+            nodes_stores = empty_list(n)
             nodes_stores_count = n
             for nodes_stores_step in range(nodes_stores_count):
                 n = data[pos] - 1
@@ -525,7 +526,7 @@ def read_streams_group_topology_description_update_request_flexible(
                 give_up()
             if n > 126:
                 n, pos = read_length(data, pos)
-            nodes_successors = []
+            nodes_successors = empty_list(n)
             nodes_successors_count = n
             for nodes_successors_step in range(nodes_successors_count):
                 n = data[pos] - 1
@@ -558,7 +559,7 @@ def read_streams_group_topology_description_update_request_flexible(
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    global_stores = []
+    global_stores = empty_list(n)
     global_stores_count = n
     for global_stores_step in range(global_stores_count):
         # topology_description.global_stores[]
@@ -579,7 +580,7 @@ def read_streams_group_topology_description_update_request_flexible(
             give_up()
         if n > 126:
             n, pos = read_length(data, pos)
-        source_source_topics = []
+        source_source_topics = empty_list(n)
         source_source_topics_count = n
         for source_source_topics_step in range(source_source_topics_count):
             n = data[pos] - 1
@@ -608,7 +609,7 @@ def read_streams_group_topology_description_update_request_flexible(
             give_up()
         if n > 126:
             n, pos = read_length(data, pos)
-        source_stores = []
+        source_stores = empty_list(n)
         source_stores_count = n
         for source_stores_step in range(source_stores_count):
             n = data[pos] - 1
@@ -627,7 +628,7 @@ def read_streams_group_topology_description_update_request_flexible(
             give_up()
         if n > 126:
             n, pos = read_length(data, pos)
-        source_successors = []
+        source_successors = empty_list(n)
         source_successors_count = n
         for source_successors_step in range(source_successors_count):
             n = data[pos] - 1
@@ -664,7 +665,7 @@ def read_streams_group_topology_description_update_request_flexible(
             give_up()
         if n > 126:
             n, pos = read_length(data, pos)
-        processor_source_topics = []
+        processor_source_topics = empty_list(n)
         processor_source_topics_count = n
         for processor_source_topics_step in range(processor_source_topics_count):
             n = data[pos] - 1
@@ -693,7 +694,7 @@ def read_streams_group_topology_description_update_request_flexible(
             give_up()
         if n > 126:
             n, pos = read_length(data, pos)
-        processor_stores = []
+        processor_stores = empty_list(n)
         processor_stores_count = n
         for processor_stores_step in range(processor_stores_count):
             n = data[pos] - 1
@@ -712,7 +713,7 @@ def read_streams_group_topology_description_update_request_flexible(
             give_up()
         if n > 126:
             n, pos = read_length(data, pos)
-        processor_successors = []
+        processor_successors = empty_list(n)
         processor_successors_count = n
         for processor_successors_step in range(processor_successors_count):
             n = data[pos] - 1

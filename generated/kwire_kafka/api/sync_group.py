@@ -11,6 +11,7 @@ from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.wire import (
+    empty_list,
     give_up,
     read_length,
     read_string_length,
@@ -315,7 +316,7 @@ def read_sync_group_request_classic(data: bytes, pos: i64, version: i64) -> tupl
     pos += 4
     if n < 0:
         give_up()
-    assignments = []
+    assignments = empty_list(n)
     assignments_count = n
     for assignments_step in range(assignments_count):
         # assignments[]
@@ -449,7 +450,7 @@ def read_sync_group_request_flexible(data: bytes, pos: i64, version: i64) -> tup
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    assignments = []
+    assignments = empty_list(n)
     assignments_count = n
     for assignments_step in range(assignments_count):
         # assignments[]

@@ -11,6 +11,7 @@ from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.wire import (
+    empty_list,
     give_up,
     read_length,
     read_string_length,
@@ -281,7 +282,7 @@ def read_update_features_request_flexible(data: bytes, pos: i64, version: i64) -
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    feature_updates = []
+    feature_updates = empty_list(n)
     feature_updates_count = n
     for feature_updates_step in range(feature_updates_count):
         # feature_updates[]
@@ -393,7 +394,7 @@ def read_update_features_response_flexible(data: bytes, pos: i64, version: i64) 
             give_up()
         if n > 126:
             n, pos = read_length(data, pos)
-        results = []
+        results = empty_list(n)
         results_count = n
         for results_step in range(results_count):
             # results[]

@@ -12,6 +12,7 @@ from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
 from kwire.wire import (
+    empty_list,
     give_up,
     read_i32s,
     read_length,
@@ -540,7 +541,7 @@ def read_update_metadata_request_classic(data: bytes, pos: i64, version: i64) ->
         pos += 12
         if n < 0:
             give_up()
-        topic_states = []
+        topic_states = empty_list(n)
         topic_states_count = n
         for topic_states_step in range(topic_states_count):
             # topic_states[]
@@ -556,7 +557,7 @@ def read_update_metadata_request_classic(data: bytes, pos: i64, version: i64) ->
             pos += 4
             if n < 0:
                 give_up()
-            partition_states = []
+            partition_states = empty_list(n)
             partition_states_count = n
             for partition_states_step in range(partition_states_count):
                 # topic_states[].partition_states[]
@@ -613,7 +614,7 @@ def read_update_metadata_request_classic(data: bytes, pos: i64, version: i64) ->
         pos += 4
         if n < 0:
             give_up()
-        ungrouped_partition_states = []
+        ungrouped_partition_states = empty_list(n)
         ungrouped_partition_states_count = n
         for ungrouped_partition_states_step in range(ungrouped_partition_states_count):
             # ungrouped_partition_states[]
@@ -676,7 +677,7 @@ def read_update_metadata_request_classic(data: bytes, pos: i64, version: i64) ->
     pos += 4
     if n < 0:
         give_up()
-    live_brokers = []
+    live_brokers = empty_list(n)
     live_brokers_count = n
     for live_brokers_step in range(live_brokers_count):
         # live_brokers[]
@@ -700,7 +701,7 @@ def read_update_metadata_request_classic(data: bytes, pos: i64, version: i64) ->
             pos += 4
             if n < 0:
                 give_up()
-            endpoints = []
+            endpoints = empty_list(n)
             endpoints_count = n
             for endpoints_step in range(endpoints_count):
                 # live_brokers[].endpoints[]
@@ -903,7 +904,7 @@ def read_update_metadata_request_flexible(data: bytes, pos: i64, version: i64) -
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    topic_states = []
+    topic_states = empty_list(n)
     topic_states_count = n
     for topic_states_step in range(topic_states_count):
         # topic_states[]
@@ -927,7 +928,7 @@ def read_update_metadata_request_flexible(data: bytes, pos: i64, version: i64) -
             give_up()
         if n > 126:
             n, pos = read_length(data, pos)
-        partition_states = []
+        partition_states = empty_list(n)
         partition_states_count = n
         for partition_states_step in range(partition_states_count):
             # topic_states[].partition_states[]
@@ -998,7 +999,7 @@ def read_update_metadata_request_flexible(data: bytes, pos: i64, version: i64) -
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    live_brokers = []
+    live_brokers = empty_list(n)
     live_brokers_count = n
     for live_brokers_step in range(live_brokers_count):
         # live_brokers[]
@@ -1011,7 +1012,7 @@ def read_update_metadata_request_flexible(data: bytes, pos: i64, version: i64) -
             give_up()
         if n > 126:
             n, pos = read_length(data, pos)
-        endpoints = []
+        endpoints = empty_list(n)
         endpoints_count = n
         for endpoints_step in range(endpoints_count):
             # live_brokers[].endpoints[]

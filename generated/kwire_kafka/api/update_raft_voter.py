@@ -13,6 +13,7 @@ from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
 from kwire.wire import (
     checked,
+    empty_list,
     give_up,
     read_length,
     read_string_length,
@@ -434,7 +435,7 @@ def read_update_raft_voter_request_flexible(
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    listeners = []
+    listeners = empty_list(n)
     listeners_count = n
     for listeners_step in range(listeners_count):
         # listeners[]

@@ -12,6 +12,7 @@ from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
 from kwire.wire import (
+    empty_list,
     give_up,
     read_length,
     read_string_length,
@@ -473,7 +474,7 @@ def read_VoteResponse_tags(self: VoteResponse, data: bytes, pos: i64, version: i
                 give_up()
             if n > 126:
                 n, pos = read_length(data, pos)
-            node_endpoints = []
+            node_endpoints = empty_list(n)
             node_endpoints_count = n
             for node_endpoints_step in range(node_endpoints_count):
                 # node_endpoints[]
@@ -566,7 +567,7 @@ def read_vote_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[Vot
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    topics = []
+    topics = empty_list(n)
     topics_count = n
     for topics_step in range(topics_count):
         # topics[]
@@ -585,7 +586,7 @@ def read_vote_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[Vot
             give_up()
         if n > 126:
             n, pos = read_length(data, pos)
-        partitions = []
+        partitions = empty_list(n)
         partitions_count = n
         for partitions_step in range(partitions_count):
             # topics[].partitions[]
@@ -718,7 +719,7 @@ def read_vote_response_flexible(data: bytes, pos: i64, version: i64) -> tuple[Vo
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    topics = []
+    topics = empty_list(n)
     topics_count = n
     for topics_step in range(topics_count):
         # topics[]
@@ -737,7 +738,7 @@ def read_vote_response_flexible(data: bytes, pos: i64, version: i64) -> tuple[Vo
             give_up()
         if n > 126:
             n, pos = read_length(data, pos)
-        partitions = []
+        partitions = empty_list(n)
         partitions_count = n
         for partitions_step in range(partitions_count):
             # topics[].partitions[]

@@ -11,6 +11,7 @@ from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.wire import (
+    empty_list,
     give_up,
     read_i32s,
     read_length,
@@ -390,7 +391,7 @@ def read_write_txn_markers_request_classic(data: bytes, pos: i64, version: i64) 
     pos += 4
     if n < 0:
         give_up()
-    markers = []
+    markers = empty_list(n)
     markers_count = n
     for markers_step in range(markers_count):
         # markers[]
@@ -401,7 +402,7 @@ def read_write_txn_markers_request_classic(data: bytes, pos: i64, version: i64) 
         pos += 15
         if n < 0:
             give_up()
-        topics = []
+        topics = empty_list(n)
         topics_count = n
         for topics_step in range(topics_count):
             # markers[].topics[]
@@ -481,7 +482,7 @@ def read_write_txn_markers_request_flexible(
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    markers = []
+    markers = empty_list(n)
     markers_count = n
     for markers_step in range(markers_count):
         # markers[]
@@ -494,7 +495,7 @@ def read_write_txn_markers_request_flexible(
             give_up()
         if n > 126:
             n, pos = read_length(data, pos)
-        topics = []
+        topics = empty_list(n)
         topics_count = n
         for topics_step in range(topics_count):
             # markers[].topics[]
@@ -617,7 +618,7 @@ def read_write_txn_markers_response_classic(
     pos += 4
     if n < 0:
         give_up()
-    markers = []
+    markers = empty_list(n)
     markers_count = n
     for markers_step in range(markers_count):
         # markers[]
@@ -626,7 +627,7 @@ def read_write_txn_markers_response_classic(
         pos += 12
         if n < 0:
             give_up()
-        topics = []
+        topics = empty_list(n)
         topics_count = n
         for topics_step in range(topics_count):
             # markers[].topics[]
@@ -641,7 +642,7 @@ def read_write_txn_markers_response_classic(
             pos += 4
             if n < 0:
                 give_up()
-            partitions = []
+            partitions = empty_list(n)
             partitions_count = n
             for partitions_step in range(partitions_count):
                 # markers[].topics[].partitions[]
@@ -709,7 +710,7 @@ def read_write_txn_markers_response_flexible(
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    markers = []
+    markers = empty_list(n)
     markers_count = n
     for markers_step in range(markers_count):
         # markers[]
@@ -720,7 +721,7 @@ def read_write_txn_markers_response_flexible(
             give_up()
         if n > 126:
             n, pos = read_length(data, pos)
-        topics = []
+        topics = empty_list(n)
         topics_count = n
         for topics_step in range(topics_count):
             # markers[].topics[]
@@ -739,7 +740,7 @@ def read_write_txn_markers_response_flexible(
                 give_up()
             if n > 126:
                 n, pos = read_length(data, pos)
-            partitions = []
+            partitions = empty_list(n)
             partitions_count = n
             for partitions_step in range(partitions_count):
                 # markers[].topics[].partitions[]

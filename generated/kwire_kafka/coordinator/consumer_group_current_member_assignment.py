@@ -12,6 +12,7 @@ from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
 from kwire.wire import (
+    empty_list,
     give_up,
     read_i32s,
     read_length,
@@ -352,7 +353,7 @@ def read_consumer_group_current_member_assignment_value_flexible(
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    assigned_partitions = []
+    assigned_partitions = empty_list(n)
     assigned_partitions_count = n
     for assigned_partitions_step in range(assigned_partitions_count):
         # assigned_partitions[]
@@ -380,7 +381,7 @@ def read_consumer_group_current_member_assignment_value_flexible(
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    partitions_pending_revocation = []
+    partitions_pending_revocation = empty_list(n)
     partitions_pending_revocation_count = n
     for partitions_pending_revocation_step in range(partitions_pending_revocation_count):
         # partitions_pending_revocation[]

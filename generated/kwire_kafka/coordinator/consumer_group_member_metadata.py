@@ -11,6 +11,7 @@ from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.wire import (
+    empty_list,
     give_up,
     read_length,
     read_string_length,
@@ -334,7 +335,7 @@ def read_ConsumerGroupMemberMetadataValue_tags(
                     give_up()
                 if n > 126:
                     n, pos = read_length(data, pos)
-                supported_protocols = []
+                supported_protocols = empty_list(n)
                 supported_protocols_count = n
                 for supported_protocols_step in range(supported_protocols_count):
                     # classic_member_metadata.supported_protocols[]
@@ -527,7 +528,7 @@ def read_consumer_group_member_metadata_value_flexible(
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    subscribed_topic_names = []
+    subscribed_topic_names = empty_list(n)
     subscribed_topic_names_count = n
     for subscribed_topic_names_step in range(subscribed_topic_names_count):
         n = data[pos] - 1

@@ -11,6 +11,7 @@ from kwire.message import FieldTags, Message
 from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.wire import (
+    empty_list,
     give_up,
     read_length,
     read_string_length,
@@ -205,7 +206,7 @@ def read_consumer_group_regular_expression_value_flexible(
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    topics = []
+    topics = empty_list(n)
     topics_count = n
     for topics_step in range(topics_count):
         n = data[pos] - 1

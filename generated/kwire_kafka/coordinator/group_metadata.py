@@ -11,6 +11,7 @@ from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.wire import (
+    empty_list,
     give_up,
     read_length,
     read_string_length,
@@ -350,7 +351,7 @@ def read_group_metadata_value_classic(data: bytes, pos: i64, version: i64) -> tu
     pos += 4
     if n < 0:
         give_up()
-    members = []
+    members = empty_list(n)
     members_count = n
     for members_step in range(members_count):
         # members[]
@@ -531,7 +532,7 @@ def read_group_metadata_value_flexible(data: bytes, pos: i64, version: i64) -> t
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    members = []
+    members = empty_list(n)
     members_count = n
     for members_step in range(members_count):
         # members[]

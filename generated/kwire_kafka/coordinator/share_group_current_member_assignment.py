@@ -11,7 +11,17 @@ from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
-from kwire.wire import give_up, read_i32s, read_length, read_tags, write_i8, write_tags, write_uuid, write_uvarint
+from kwire.wire import (
+    empty_list,
+    give_up,
+    read_i32s,
+    read_length,
+    read_tags,
+    write_i8,
+    write_tags,
+    write_uuid,
+    write_uvarint,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -251,7 +261,7 @@ def read_share_group_current_member_assignment_value_flexible(
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    assigned_partitions = []
+    assigned_partitions = empty_list(n)
     assigned_partitions_count = n
     for assigned_partitions_step in range(assigned_partitions_count):
         # assigned_partitions[]

@@ -11,6 +11,7 @@ from kwire.message import FieldTags, Message
 from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.wire import (
+    empty_list,
     give_up,
     read_length,
     read_string_length,
@@ -246,7 +247,7 @@ def read_share_group_member_metadata_value_flexible(
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    subscribed_topic_names = []
+    subscribed_topic_names = empty_list(n)
     subscribed_topic_names_count = n
     for subscribed_topic_names_step in range(subscribed_topic_names_count):
         n = data[pos] - 1

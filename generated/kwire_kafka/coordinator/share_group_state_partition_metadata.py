@@ -12,6 +12,7 @@ from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
 from kwire.wire import (
+    empty_list,
     give_up,
     read_i32s,
     read_length,
@@ -286,7 +287,7 @@ def read_share_group_state_partition_metadata_value_flexible(
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    initializing_topics = []
+    initializing_topics = empty_list(n)
     initializing_topics_count = n
     for initializing_topics_step in range(initializing_topics_count):
         # initializing_topics[]
@@ -325,7 +326,7 @@ def read_share_group_state_partition_metadata_value_flexible(
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    initialized_topics = []
+    initialized_topics = empty_list(n)
     initialized_topics_count = n
     for initialized_topics_step in range(initialized_topics_count):
         # initialized_topics[]
@@ -364,7 +365,7 @@ def read_share_group_state_partition_metadata_value_flexible(
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    deleting_topics = []
+    deleting_topics = empty_list(n)
     deleting_topics_count = n
     for deleting_topics_step in range(deleting_topics_count):
         # deleting_topics[]

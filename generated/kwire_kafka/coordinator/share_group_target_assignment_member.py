@@ -11,7 +11,7 @@ from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
-from kwire.wire import give_up, read_i32s, read_length, read_tags, write_tags, write_uuid, write_uvarint
+from kwire.wire import empty_list, give_up, read_i32s, read_length, read_tags, write_tags, write_uuid, write_uvarint
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -222,7 +222,7 @@ def read_share_group_target_assignment_member_value_flexible(
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    topic_partitions = []
+    topic_partitions = empty_list(n)
     topic_partitions_count = n
     for topic_partitions_step in range(topic_partitions_count):
         # topic_partitions[]

@@ -12,6 +12,7 @@ from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
 from kwire.wire import (
+    empty_list,
     give_up,
     read_length,
     read_tag,
@@ -347,7 +348,7 @@ def read_share_snapshot_value_flexible(data: bytes, pos: i64, version: i64) -> t
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    state_batches = []
+    state_batches = empty_list(n)
     state_batches_count = n
     for state_batches_step in range(state_batches_count):
         # state_batches[]

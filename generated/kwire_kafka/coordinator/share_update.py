@@ -12,6 +12,7 @@ from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
 from kwire.wire import (
+    empty_list,
     give_up,
     read_length,
     read_tag,
@@ -317,7 +318,7 @@ def read_share_update_value_flexible(data: bytes, pos: i64, version: i64) -> tup
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    state_batches = []
+    state_batches = empty_list(n)
     state_batches_count = n
     for state_batches_step in range(state_batches_count):
         # state_batches[]

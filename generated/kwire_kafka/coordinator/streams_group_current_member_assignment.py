@@ -11,6 +11,7 @@ from kwire.message import FieldTags, Message, Struct, UNSET
 from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.wire import (
+    empty_list,
     give_up,
     read_i32s,
     read_length,
@@ -407,7 +408,7 @@ def read_streams_group_current_member_assignment_value_flexible(
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    active_tasks = []
+    active_tasks = empty_list(n)
     active_tasks_count = n
     for active_tasks_step in range(active_tasks_count):
         # active_tasks[]
@@ -443,7 +444,7 @@ def read_streams_group_current_member_assignment_value_flexible(
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    standby_tasks = []
+    standby_tasks = empty_list(n)
     standby_tasks_count = n
     for standby_tasks_step in range(standby_tasks_count):
         # standby_tasks[]
@@ -479,7 +480,7 @@ def read_streams_group_current_member_assignment_value_flexible(
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    warmup_tasks = []
+    warmup_tasks = empty_list(n)
     warmup_tasks_count = n
     for warmup_tasks_step in range(warmup_tasks_count):
         # warmup_tasks[]
@@ -515,7 +516,7 @@ def read_streams_group_current_member_assignment_value_flexible(
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    active_tasks_pending_revocation = []
+    active_tasks_pending_revocation = empty_list(n)
     active_tasks_pending_revocation_count = n
     for active_tasks_pending_revocation_step in range(active_tasks_pending_revocation_count):
         # active_tasks_pending_revocation[]
@@ -553,7 +554,7 @@ def read_streams_group_current_member_assignment_value_flexible(
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    standby_tasks_pending_revocation = []
+    standby_tasks_pending_revocation = empty_list(n)
     standby_tasks_pending_revocation_count = n
     for standby_tasks_pending_revocation_step in range(standby_tasks_pending_revocation_count):
         # standby_tasks_pending_revocation[]
@@ -591,7 +592,7 @@ def read_streams_group_current_member_assignment_value_flexible(
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    warmup_tasks_pending_revocation = []
+    warmup_tasks_pending_revocation = empty_list(n)
     warmup_tasks_pending_revocation_count = n
     for warmup_tasks_pending_revocation_step in range(warmup_tasks_pending_revocation_count):
         # warmup_tasks_pending_revocation[]

@@ -11,6 +11,7 @@ from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.wire import (
+    empty_list,
     give_up,
     read_length,
     read_string_length,
@@ -417,7 +418,7 @@ def read_streams_group_member_metadata_value_flexible(
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    client_tags = []
+    client_tags = empty_list(n)
     client_tags_count = n
     for client_tags_step in range(client_tags_count):
         # client_tags[]

@@ -11,6 +11,7 @@ from kwire.message import FieldTags, Message, Struct, UNSET
 from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.wire import (
+    empty_list,
     give_up,
     read_length,
     read_string_length,
@@ -257,7 +258,7 @@ def read_StreamsGroupMetadataValue_tags(self: StreamsGroupMetadataValue, data: b
             else:
                 if n > 126:
                     n, pos = read_length(data, pos)
-                last_assignment_configs = []
+                last_assignment_configs = empty_list(n)
                 last_assignment_configs_count = n
                 for last_assignment_configs_step in range(last_assignment_configs_count):
                     # last_assignment_configs[]

@@ -11,6 +11,7 @@ from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.wire import (
+    empty_list,
     give_up,
     read_i32s,
     read_length,
@@ -252,7 +253,7 @@ def read_streams_group_target_assignment_member_value_flexible(
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    active_tasks = []
+    active_tasks = empty_list(n)
     active_tasks_count = n
     for active_tasks_step in range(active_tasks_count):
         # active_tasks[]
@@ -288,7 +289,7 @@ def read_streams_group_target_assignment_member_value_flexible(
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    standby_tasks = []
+    standby_tasks = empty_list(n)
     standby_tasks_count = n
     for standby_tasks_step in range(standby_tasks_count):
         # standby_tasks[]
@@ -324,7 +325,7 @@ def read_streams_group_target_assignment_member_value_flexible(
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    warmup_tasks = []
+    warmup_tasks = empty_list(n)
     warmup_tasks_count = n
     for warmup_tasks_step in range(warmup_tasks_count):
         # warmup_tasks[]

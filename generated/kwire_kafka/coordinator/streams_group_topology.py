@@ -11,6 +11,7 @@ from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.wire import (
+    empty_list,
     give_up,
     read_i16s,
     read_length,
@@ -431,7 +432,7 @@ def read_streams_group_topology_value_flexible(
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    subtopologies = []
+    subtopologies = empty_list(n)
     subtopologies_count = n
     for subtopologies_step in range(subtopologies_count):
         # subtopologies[]
@@ -450,7 +451,7 @@ def read_streams_group_topology_value_flexible(
             give_up()
         if n > 126:
             n, pos = read_length(data, pos)
-        subtopologies_source_topics = []
+        subtopologies_source_topics = empty_list(n)
         subtopologies_source_topics_count = n
         for subtopologies_source_topics_step in range(subtopologies_source_topics_count):
             n = data[pos] - 1
@@ -469,7 +470,7 @@ def read_streams_group_topology_value_flexible(
             give_up()
         if n > 126:
             n, pos = read_length(data, pos)
-        subtopologies_source_topic_regex = []
+        subtopologies_source_topic_regex = empty_list(n)
         subtopologies_source_topic_regex_count = n
         for subtopologies_source_topic_regex_step in range(subtopologies_source_topic_regex_count):
             n = data[pos] - 1
@@ -488,7 +489,7 @@ def read_streams_group_topology_value_flexible(
             give_up()
         if n > 126:
             n, pos = read_length(data, pos)
-        state_changelog_topics = []
+        state_changelog_topics = empty_list(n)
         state_changelog_topics_count = n
         for state_changelog_topics_step in range(state_changelog_topics_count):
             # subtopologies[].state_changelog_topics[]
@@ -509,7 +510,7 @@ def read_streams_group_topology_value_flexible(
                 give_up()
             if n > 126:
                 n, pos = read_length(data, pos)
-            state_changelog_topics_topic_configs = []
+            state_changelog_topics_topic_configs = empty_list(n)
             state_changelog_topics_topic_configs_count = n
             for state_changelog_topics_topic_configs_step in range(state_changelog_topics_topic_configs_count):
                 # subtopologies[].state_changelog_topics[].topic_configs[]
@@ -556,7 +557,7 @@ def read_streams_group_topology_value_flexible(
             give_up()
         if n > 126:
             n, pos = read_length(data, pos)
-        repartition_sink_topics = []
+        repartition_sink_topics = empty_list(n)
         repartition_sink_topics_count = n
         for repartition_sink_topics_step in range(repartition_sink_topics_count):
             n = data[pos] - 1
@@ -575,7 +576,7 @@ def read_streams_group_topology_value_flexible(
             give_up()
         if n > 126:
             n, pos = read_length(data, pos)
-        subtopologies_repartition_source_topics = []
+        subtopologies_repartition_source_topics = empty_list(n)
         subtopologies_repartition_source_topics_count = n
         for subtopologies_repartition_source_topics_step in range(subtopologies_repartition_source_topics_count):
             # subtopologies[].repartition_source_topics[]
@@ -596,7 +597,7 @@ def read_streams_group_topology_value_flexible(
                 give_up()
             if n > 126:
                 n, pos = read_length(data, pos)
-            repartition_source_topics_topic_configs = []
+            repartition_source_topics_topic_configs = empty_list(n)
             repartition_source_topics_topic_configs_count = n
             for repartition_source_topics_topic_configs_step in range(repartition_source_topics_topic_configs_count):
                 # subtopologies[].repartition_source_topics[].topic_configs[]
@@ -643,7 +644,7 @@ def read_streams_group_topology_value_flexible(
             give_up()
         if n > 126:
             n, pos = read_length(data, pos)
-        copartition_groups = []
+        copartition_groups = empty_list(n)
         copartition_groups_count = n
         for copartition_groups_step in range(copartition_groups_count):
             # subtopologies[].copartition_groups[]

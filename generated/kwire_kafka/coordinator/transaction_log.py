@@ -11,6 +11,7 @@ from kwire.message import FieldTags, Message, Struct, UNSET
 from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.wire import (
+    empty_list,
     give_up,
     read_i32s,
     read_length,
@@ -368,7 +369,7 @@ def read_transaction_log_value_classic(data: bytes, pos: i64, version: i64) -> t
     if n < 0:
         transaction_partitions = None
     else:
-        transaction_partitions = []
+        transaction_partitions = empty_list(n)
         transaction_partitions_count = n
         for transaction_partitions_step in range(transaction_partitions_count):
             # transaction_partitions[]
@@ -460,7 +461,7 @@ def read_transaction_log_value_flexible(data: bytes, pos: i64, version: i64) -> 
     else:
         if n > 126:
             n, pos = read_length(data, pos)
-        transaction_partitions = []
+        transaction_partitions = empty_list(n)
         transaction_partitions_count = n
         for transaction_partitions_step in range(transaction_partitions_count):
             # transaction_partitions[]

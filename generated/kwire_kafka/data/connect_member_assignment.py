@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, wr
 from kwire.message import FieldTags, Message, Struct, UNSET
 from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
-from kwire.wire import give_up, read_i32s
+from kwire.wire import empty_list, give_up, read_i32s
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -202,7 +202,7 @@ def read_connect_member_assignment_classic(
         else:
             give_up()
     else:
-        assignment = []
+        assignment = empty_list(n)
         assignment_count = n
         for assignment_step in range(assignment_count):
             # assignment[]
@@ -230,7 +230,7 @@ def read_connect_member_assignment_classic(
         if n < 0:
             revoked = None
         else:
-            revoked = []
+            revoked = empty_list(n)
             revoked_count = n
             for revoked_step in range(revoked_count):
                 # revoked[]

@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, w
 from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
-from kwire.wire import give_up, read_i32s
+from kwire.wire import empty_list, give_up, read_i32s
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ def read_consumer_protocol_assignment_classic(
     pos += 4
     if n < 0:
         give_up()
-    assigned_partitions = []
+    assigned_partitions = empty_list(n)
     assigned_partitions_count = n
     for assigned_partitions_step in range(assigned_partitions_count):
         # assigned_partitions[]

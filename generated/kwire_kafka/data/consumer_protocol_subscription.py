@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, w
 from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
-from kwire.wire import give_up, read_i32s
+from kwire.wire import empty_list, give_up, read_i32s
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -168,7 +168,7 @@ def read_consumer_protocol_subscription_classic(
     pos += 4
     if n < 0:
         give_up()
-    topics = []
+    topics = empty_list(n)
     topics_count = n
     for topics_step in range(topics_count):
         n = read_i16_be(data, pos)
@@ -192,7 +192,7 @@ def read_consumer_protocol_subscription_classic(
         pos += 4
         if n < 0:
             give_up()
-        owned_partitions = []
+        owned_partitions = empty_list(n)
         owned_partitions_count = n
         for owned_partitions_step in range(owned_partitions_count):
             # owned_partitions[]

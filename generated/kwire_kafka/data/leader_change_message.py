@@ -11,7 +11,7 @@ from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
-from kwire.wire import give_up, read_length, read_tags, write_tags, write_uuid, write_uvarint
+from kwire.wire import empty_list, give_up, read_length, read_tags, write_tags, write_uuid, write_uvarint
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ def read_leader_change_message_flexible(data: bytes, pos: i64, version: i64) -> 
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    voters = []
+    voters = empty_list(n)
     voters_count = n
     for voters_step in range(voters_count):
         # voters[]
@@ -163,7 +163,7 @@ def read_leader_change_message_flexible(data: bytes, pos: i64, version: i64) -> 
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    granting_voters = []
+    granting_voters = empty_list(n)
     granting_voters_count = n
     for granting_voters_step in range(granting_voters_count):
         # granting_voters[]

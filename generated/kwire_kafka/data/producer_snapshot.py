@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, wr
 from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
-from kwire.wire import give_up, read_u32, write_u32
+from kwire.wire import empty_list, give_up, read_u32, write_u32
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -187,7 +187,7 @@ def read_producer_snapshot_classic(data: bytes, pos: i64, version: i64) -> tuple
     pos += 8
     if n < 0:
         give_up()
-    producer_entries = []
+    producer_entries = empty_list(n)
     producer_entries_count = n
     for producer_entries_step in range(producer_entries_count):
         # producer_entries[]

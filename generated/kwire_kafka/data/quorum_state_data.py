@@ -12,6 +12,7 @@ from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
 from kwire.wire import (
+    empty_list,
     give_up,
     read_length,
     read_string_length,
@@ -207,7 +208,7 @@ def read_quorum_state_data_flexible(data: bytes, pos: i64, version: i64) -> tupl
         else:
             if n > 126:
                 n, pos = read_length(data, pos)
-            current_voters = []
+            current_voters = empty_list(n)
             current_voters_count = n
             for current_voters_step in range(current_voters_count):
                 # current_voters[]

@@ -12,6 +12,7 @@ from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
 from kwire.wire import (
+    empty_list,
     give_up,
     read_length,
     read_string_length,
@@ -191,7 +192,7 @@ def read_share_group_partition_metadata_value_flexible(
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    topics = []
+    topics = empty_list(n)
     topics_count = n
     for topics_step in range(topics_count):
         # topics[]
@@ -212,7 +213,7 @@ def read_share_group_partition_metadata_value_flexible(
             give_up()
         if n > 126:
             n, pos = read_length(data, pos)
-        partition_metadata = []
+        partition_metadata = empty_list(n)
         partition_metadata_count = n
         for partition_metadata_step in range(partition_metadata_count):
             # topics[].partition_metadata[]
@@ -223,7 +224,7 @@ def read_share_group_partition_metadata_value_flexible(
                 give_up()
             if n > 126:
                 n, pos = read_length(data, pos)
-            racks = []
+            racks = empty_list(n)
             racks_count = n
             for racks_step in range(racks_count):
                 n = data[pos] - 1

@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, w
 from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
-from kwire.wire import give_up, read_i32s
+from kwire.wire import empty_list, give_up, read_i32s
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def read_sticky_assignor_user_data_classic(data: bytes, pos: i64, version: i64) 
     pos += 4
     if n < 0:
         give_up()
-    previous_assignment = []
+    previous_assignment = empty_list(n)
     previous_assignment_count = n
     for previous_assignment_step in range(previous_assignment_count):
         # previous_assignment[]

@@ -11,7 +11,7 @@ from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
-from kwire.wire import give_up, write_uuid
+from kwire.wire import empty_list, give_up, write_uuid
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -176,7 +176,7 @@ def read_subscription_info_classic(data: bytes, pos: i64, version: i64) -> tuple
     pos += 20
     if n < 0:
         give_up()
-    prev_tasks = []
+    prev_tasks = empty_list(n)
     prev_tasks_count = n
     for prev_tasks_step in range(prev_tasks_count):
         # prev_tasks[]
@@ -189,7 +189,7 @@ def read_subscription_info_classic(data: bytes, pos: i64, version: i64) -> tuple
     pos += 4
     if n < 0:
         give_up()
-    standby_tasks = []
+    standby_tasks = empty_list(n)
     standby_tasks_count = n
     for standby_tasks_step in range(standby_tasks_count):
         # standby_tasks[]

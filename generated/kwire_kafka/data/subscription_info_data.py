@@ -11,7 +11,7 @@ from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
-from kwire.wire import give_up, write_i8, write_uuid
+from kwire.wire import empty_list, give_up, write_i8, write_uuid
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -364,7 +364,7 @@ def read_subscription_info_data_classic(data: bytes, pos: i64, version: i64) -> 
         pos += 4
         if n < 0:
             give_up()
-        prev_tasks = []
+        prev_tasks = empty_list(n)
         prev_tasks_count = n
         for prev_tasks_step in range(prev_tasks_count):
             # prev_tasks[]
@@ -377,7 +377,7 @@ def read_subscription_info_data_classic(data: bytes, pos: i64, version: i64) -> 
         pos += 4
         if n < 0:
             give_up()
-        standby_tasks = []
+        standby_tasks = empty_list(n)
         standby_tasks_count = n
         for standby_tasks_step in range(standby_tasks_count):
             # standby_tasks[]
@@ -404,7 +404,7 @@ def read_subscription_info_data_classic(data: bytes, pos: i64, version: i64) -> 
         pos += 4
         if n < 0:
             give_up()
-        task_offset_sums = []
+        task_offset_sums = empty_list(n)
         task_offset_sums_count = n
         for task_offset_sums_step in range(task_offset_sums_count):
             # task_offset_sums[]
@@ -430,7 +430,7 @@ def read_subscription_info_data_classic(data: bytes, pos: i64, version: i64) -> 
                 pos += 4
                 if n < 0:
                     give_up()
-                partition_to_offset_sum = []
+                partition_to_offset_sum = empty_list(n)
                 partition_to_offset_sum_count = n
                 for partition_to_offset_sum_step in range(partition_to_offset_sum_count):
                     # task_offset_sums[].partition_to_offset_sum[]
@@ -466,7 +466,7 @@ def read_subscription_info_data_classic(data: bytes, pos: i64, version: i64) -> 
         pos += 4
         if n < 0:
             give_up()
-        client_tags = []
+        client_tags = empty_list(n)
         client_tags_count = n
         for client_tags_step in range(client_tags_count):
             # client_tags[]

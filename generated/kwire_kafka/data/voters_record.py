@@ -12,6 +12,7 @@ from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
 from kwire.wire import (
+    empty_list,
     give_up,
     read_length,
     read_string_length,
@@ -246,7 +247,7 @@ def read_voters_record_flexible(data: bytes, pos: i64, version: i64) -> tuple[Vo
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    voters = []
+    voters = empty_list(n)
     voters_count = n
     for voters_step in range(voters_count):
         # voters[]
@@ -258,7 +259,7 @@ def read_voters_record_flexible(data: bytes, pos: i64, version: i64) -> tuple[Vo
             give_up()
         if n > 126:
             n, pos = read_length(data, pos)
-        endpoints = []
+        endpoints = empty_list(n)
         endpoints_count = n
         for endpoints_step in range(endpoints_count):
             # voters[].endpoints[]

@@ -11,6 +11,7 @@ from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.wire import (
+    empty_list,
     give_up,
     read_length,
     read_string_length,
@@ -145,7 +146,7 @@ def read_client_quota_record_flexible(data: bytes, pos: i64, version: i64) -> tu
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    entity = []
+    entity = empty_list(n)
     entity_count = n
     for entity_step in range(entity_count):
         # entity[]

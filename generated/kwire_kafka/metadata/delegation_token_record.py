@@ -11,6 +11,7 @@ from kwire.message import FieldTags, Message
 from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.wire import (
+    empty_list,
     give_up,
     read_length,
     read_string_length,
@@ -166,7 +167,7 @@ def read_delegation_token_record_flexible(data: bytes, pos: i64, version: i64) -
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    renewers = []
+    renewers = empty_list(n)
     renewers_count = n
     for renewers_step in range(renewers_count):
         n = data[pos] - 1

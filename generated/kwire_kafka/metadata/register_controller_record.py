@@ -12,6 +12,7 @@ from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
 from kwire.wire import (
+    empty_list,
     give_up,
     read_length,
     read_string_length,
@@ -234,7 +235,7 @@ def read_register_controller_record_flexible(
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    end_points = []
+    end_points = empty_list(n)
     end_points_count = n
     for end_points_step in range(end_points_count):
         # end_points[]
@@ -271,7 +272,7 @@ def read_register_controller_record_flexible(
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    features = []
+    features = empty_list(n)
     features_count = n
     for features_step in range(features_count):
         # features[]

@@ -12,6 +12,7 @@ from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
 from kwire.wire import (
+    empty_list,
     give_up,
     read_length,
     read_tag,
@@ -263,7 +264,7 @@ def read_remote_log_segment_metadata_snapshot_record_flexible(
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    segment_leader_epochs = []
+    segment_leader_epochs = empty_list(n)
     segment_leader_epochs_count = n
     for segment_leader_epochs_step in range(segment_leader_epochs_count):
         # segment_leader_epochs[]

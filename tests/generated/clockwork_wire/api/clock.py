@@ -23,6 +23,7 @@ from kwire.schema import Field
 from kwire.uuids import Uuid, ZERO_UUID
 from kwire.wire import (
     checked,
+    empty_list,
     give_up,
     read_i64s,
     read_length,
@@ -955,7 +956,7 @@ def read_ClockResponse_tags(self: ClockResponse, data: bytes, pos: i64, version:
                 give_up()
             if n > 126:
                 n, pos = read_length(data, pos)
-            peers = []
+            peers = empty_list(n)
             peers_count = n
             for peers_step in range(peers_count):
                 # peers[]
@@ -1153,7 +1154,7 @@ def read_clock_request_classic(data: bytes, pos: i64, version: i64) -> tuple[Clo
         else:
             give_up()
     else:
-        zones = []
+        zones = empty_list(n)
         zones_count = n
         for zones_step in range(zones_count):
             n = read_i16_be(data, pos)
@@ -1195,7 +1196,7 @@ def read_clock_request_classic(data: bytes, pos: i64, version: i64) -> tuple[Clo
     pos += 4
     if n < 0:
         give_up()
-    alarms = []
+    alarms = empty_list(n)
     alarms_count = n
     for alarms_step in range(alarms_count):
         # alarms[]
@@ -1318,7 +1319,7 @@ def read_clock_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[Cl
     else:
         if n > 126:
             n, pos = read_length(data, pos)
-        zones = []
+        zones = empty_list(n)
         zones_count = n
         for zones_step in range(zones_count):
             n = data[pos] - 1
@@ -1374,7 +1375,7 @@ def read_clock_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[Cl
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    alarms = []
+    alarms = empty_list(n)
     alarms_count = n
     for alarms_step in range(alarms_count):
         # alarms[]
@@ -1394,7 +1395,7 @@ def read_clock_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[Cl
             give_up()
         if n > 126:
             n, pos = read_length(data, pos)
-        snoozes = []
+        snoozes = empty_list(n)
         snoozes_count = n
         for snoozes_step in range(snoozes_count):
             # alarms[].snoozes[]
@@ -1552,7 +1553,7 @@ def read_clock_response_classic(data: bytes, pos: i64, version: i64) -> tuple[Cl
     pos += 4
     if n < 0:
         give_up()
-    zones = []
+    zones = empty_list(n)
     zones_count = n
     for zones_step in range(zones_count):
         # zones[]
@@ -1572,7 +1573,7 @@ def read_clock_response_classic(data: bytes, pos: i64, version: i64) -> tuple[Cl
             pos += 12
             if n < 0:
                 give_up()
-            leaps = []
+            leaps = empty_list(n)
             leaps_count = n
             for leaps_step in range(leaps_count):
                 # zones[].leaps[]
@@ -1682,7 +1683,7 @@ def read_clock_response_flexible(data: bytes, pos: i64, version: i64) -> tuple[C
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    zones = []
+    zones = empty_list(n)
     zones_count = n
     for zones_step in range(zones_count):
         # zones[]
@@ -1708,7 +1709,7 @@ def read_clock_response_flexible(data: bytes, pos: i64, version: i64) -> tuple[C
         else:
             if n > 126:
                 n, pos = read_length(data, pos)
-            leaps = []
+            leaps = empty_list(n)
             leaps_count = n
             for leaps_step in range(leaps_count):
                 # zones[].leaps[]

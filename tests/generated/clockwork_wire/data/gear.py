@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_i32_be, write_i32_be
 from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
-from kwire.wire import give_up, read_i32s, read_length, read_tags, write_tags, write_uvarint
+from kwire.wire import empty_list, give_up, read_i32s, read_length, read_tags, write_tags, write_uvarint
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -172,7 +172,7 @@ def read_gear_classic(data: bytes, pos: i64, version: i64) -> tuple[Gear, i64]:
         pos += 4
         if n < 0:
             give_up()
-        wheels = []
+        wheels = empty_list(n)
         wheels_count = n
         for wheels_step in range(wheels_count):
             # wheels[]
@@ -229,7 +229,7 @@ def read_gear_flexible(data: bytes, pos: i64, version: i64) -> tuple[Gear, i64]:
         give_up()
     if n > 126:
         n, pos = read_length(data, pos)
-    wheels = []
+    wheels = empty_list(n)
     wheels_count = n
     for wheels_step in range(wheels_count):
         # wheels[]

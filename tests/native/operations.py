@@ -1,0 +1,44 @@
+"""A module to compile: every expression for which ``kwirec.native_ops`` has an operation."""
+
+from __future__ import annotations
+
+from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.uuids import Uuid
+from kwire.wire import empty_list, read_i16s, read_i32s, read_i64s
+
+
+@mypyc_attr(acyclic=True)
+class Flat:
+    """Not known to Python's collector."""
+
+    __slots__ = ("number",)
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+
+def text(data: bytes, start: i64, end: i64) -> str:
+    return data[start:end].decode()
+
+
+def uuid(data: bytes, start: i64, end: i64) -> Uuid:
+    return Uuid(data[start:end])
+
+
+def numbers(data: bytes, pos: i64, count: i64, width: int) -> list[int]:
+    if width == 2:
+        return read_i16s(data, pos, count)
+    if width == 4:
+        return read_i32s(data, pos, count)
+    return read_i64s(data, pos, count)
+
+
+def counted(expected: i64, count: i64) -> list[int]:
+    """``count`` numbers in a list with room for ``expected``."""
+    values: list[int] = empty_list(expected)
+    for number in range(count):
+        values.append(number)
+    return values
+
+
+install_constructors(globals())

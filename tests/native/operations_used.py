@@ -1,0 +1,56 @@
+"""Prints what the functions of ``operations`` return for many arguments: a line for each.
+
+``python -m tests.native.operations_used``. Compiled or not, it prints the same.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import product
+
+import operations  # type: ignore[import-not-found]
+
+from tests.native.outcomes import outcome
+
+TEXT = "aé€𝄞".encode() + b"\xff\0z"
+NUMBERS = bytes(range(120, 160)) + bytes(8) + b"\xff" * 8
+BIG = 2**62
+
+
+def main() -> None:
+    print("interpreted" if operations.__file__.endswith(".py") else "native")
+    places = [*range(-len(TEXT) - 2, len(TEXT) + 3), BIG, -BIG]
+    for start, end in product(places, places):
+        print(start, end, outcome(partial(operations.text, TEXT, start, end)))
+        made = operations.uuid(TEXT, start, end)
+        print(start, end, type(made).__name__, bytes(made))
+    for width, pos, count in product((2, 4, 8), (0, 1, 40, 55, 56, 57, 1000), (0, 1, 2, 3, 7, 14, 29, BIG)):
+        print(width, pos, count, numbers(pos, count, width))
+    for expected, count in product((-1, 0, 1, 5, 5000, BIG), (0, 1, 5, 6, 5000)):
+        print(expected, count, operations.counted(expected, count) == list(range(count)))
+    print({operations.uuid(TEXT, 0, 5): 1} == {TEXT[:5]: 1}, undisturbed())
+
+
+def numbers(pos: int, count: int, width: int) -> object:
+    """No numbers beyond the end are either none or refused: the codec notices both."""
+    try:
+        return operations.numbers(NUMBERS, pos, count, width) or "none"
+    except Exception:
+        return "none"
+
+
+def undisturbed() -> bool:
+    """Whether objects that are freed deep in nested lists leave their neighbours alone."""
+    kept = []
+    for _ in range(300):
+        nested = [operations.Flat(7)]
+        for _ in range(60):
+            kept.append(operations.Flat(7))
+            nested = [operations.Flat(3), nested]
+            kept.append(operations.Flat(7))
+        del nested
+    return all(one.number == 7 for one in kept)
+
+
+if __name__ == "__main__":
+    main()
