@@ -1,4 +1,8 @@
-"""The error codes of a release, as its own class ``Errors`` says, and their place in ``errors.json``."""
+"""The error codes of a release, as its own class ``Errors`` says, and their place in ``errors.json``.
+
+``python -m tools.error_codes`` asks the classes of all releases, and writes which release was the first to have each
+code. ``make update`` does so for codes that are new.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +11,36 @@ import os
 import re
 import subprocess
 import tempfile
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from kwirec.merge.history import read_history
 from tools.classes import packages, relocated
-from tools.maven import Jars
+from tools.maven import Jars, clients
 
+UNION = Path(__file__).resolve().parents[1] / "message_defs" / "kafka"
+ERRORS = UNION / "errors.json"
 PROGRAM = Path(__file__).with_name("ErrorCodes.java")
 LINE = re.compile(r"(-?[0-9]{1,5}) ([A-Z][A-Z0-9_]*) (true|false)")
+
+
+BEFORE = {**dict.fromkeys((-1, *range(12)), "0.8.0"), 12: "0.8.1", **dict.fromkeys((14, 15, 16), "0.8.2")}
+"""What releases had before their class ``Errors``, which brokers took up in 0.9: the constants of
+``kafka.common.ErrorMapping``. In 0.8.1 code 13 stood for something else, a stale epoch of a leader."""
+
+LAST_OF_LINE = {
+    "0.8.2": "0.8.2.2",
+    "0.9.0": "0.9.0.1",
+    "0.10.0": "0.10.0.1",
+    "0.10.1": "0.10.1.1",
+    "0.10.2": "0.10.2.2",
+    "0.11.0": "0.11.0.3",
+    "1.0": "1.0.2",
+    "1.1": "1.1.1",
+    "2.0": "2.0.1",
+    "2.1": "2.1.1",
+}
+"""Lines of which the union knows no single releases, with the newest release of each."""
 
 
 @dataclass(frozen=True)
@@ -23,6 +49,7 @@ class ErrorCode:
     name: str
     retriable: bool
     about: str = ""
+    since: str = ""
 
 
 def error_codes(jars: Jars) -> list[ErrorCode]:
@@ -52,12 +79,48 @@ def read(path: Path) -> list[ErrorCode]:
 
 def write(path: Path, codes: list[ErrorCode]) -> None:
     """Write an ``errors.json``, an error a line."""
-    lines = ",\n".join(json.dumps(asdict(one), ensure_ascii=False) for one in sorted(codes, key=lambda one: one.code))
+    order = ("code", "name", "retriable", "since", "about")
+    fields = (
+        {name: getattr(one, name) for name in order if name != "since" or one.since}
+        for one in sorted(codes, key=lambda one: one.code)
+    )
+    lines = ",\n".join(json.dumps(each, ensure_ascii=False) for each in fields)
     path.write_text(f"[\n{lines}\n]\n")
 
 
-def updated(known: list[ErrorCode], found: list[ErrorCode]) -> list[ErrorCode]:
-    """``known`` with the names and properties of the newer ``found``. New codes have no description yet."""
-    about = {one.code: one.about for one in known}
-    fresh = {one.code: ErrorCode(one.code, one.name, one.retriable, about.get(one.code, "")) for one in found}
-    return sorted(({one.code: one for one in known} | fresh).values(), key=lambda one: one.code)
+def updated(known: list[ErrorCode], found: list[ErrorCode], release: str) -> list[ErrorCode]:
+    """``known`` with the names and properties of the newer ``found``, which are those of ``release``. New codes have
+    no description yet.
+    """
+    old = {one.code: one for one in known}
+    fresh = {
+        one.code: (
+            replace(old[one.code], name=one.name, retriable=one.retriable)
+            if one.code in old
+            else replace(one, since=release)
+        )
+        for one in found
+    }
+    return sorted((old | fresh).values(), key=lambda one: one.code)
+
+
+def first_releases() -> dict[int, str]:
+    """Code → the first release that has it. Asks the classes of all releases."""
+    first = dict(BEFORE)
+    names = [name for name in read_history(UNION).names if name not in ("0.8.0", "0.8.1")]
+    versions = {name: LAST_OF_LINE.get(name, name) for name in names}
+    with tempfile.TemporaryDirectory() as folder:
+        jars = clients(list(versions.values()), Path(folder))
+        for name, version in versions.items():
+            for one in error_codes(jars[version]):
+                first.setdefault(one.code, name)
+    return first
+
+
+def main() -> None:
+    first = first_releases()
+    write(ERRORS, [replace(one, since=first[one.code]) for one in read(ERRORS)])
+
+
+if __name__ == "__main__":
+    main()

@@ -117,6 +117,17 @@ def bring(wanted: Sequence[str]) -> list[Jars]:
     return [_jars(release) for release in wanted]
 
 
+def clients(versions: Sequence[str], folder: Path) -> dict[str, Jars]:
+    """The jar of the clients alone, of any version that Maven has, copied into ``folder`` in one run."""
+    mvn(_copying([Module("kafka-clients", version) for version in versions], "jar", folder), "dependency:copy")
+    found = {}
+    for version in versions:
+        there = folder / version
+        jars = {"clients": there / f"kafka-clients-{version}.jar"}
+        found[version] = Jars(version, there, jars, there / f"slf4j-api-{LOGGING[2]}.jar", ())
+    return found
+
+
 def _jars(release: str) -> Jars:
     folder = CACHE / release
     [logging] = folder.glob("slf4j-api-*.jar")

@@ -99,7 +99,7 @@ def remove(root: Path, release: str, there: Numbers, then: Numbers) -> None:
     facts.store({name: text for name, text in bundles.items() if name != release}, archive)
     errors, new = union / "errors.json", {one.code for one in there.errors} - {one.code for one in then.errors}
     known = [one for one in error_codes.read(errors) if one.code not in new]
-    error_codes.write(errors, error_codes.updated(known, list(then.errors)))
+    error_codes.write(errors, error_codes.updated(known, list(then.errors), before))
     old = ((name, values, there.enums[name]) for name, values in then.enums.items() if name in there.enums)
     enums.drop(union, {f"{name}.{value}" for name, values, now in old for value in now if value not in values})
     (root / VECTORS / f"{release}.zip").unlink(missing_ok=True)

@@ -112,7 +112,7 @@ def take_in(jars: Jars) -> Update:
     values: list[str] = []
     new_enums: list[NewEnum] = []
     if read_history(UNION).merged[-1] == jars.release:  # names are those of the newest release
-        error_codes.write(ERRORS, error_codes.updated(known, found))
+        error_codes.write(ERRORS, error_codes.updated(known, found, jars.release))
         values = enums.take(UNION, enum_classes.of_the_union(classes))
         new_enums = enums.take_new(UNION, classes)
     codes = {one.code for one in known}

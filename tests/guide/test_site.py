@@ -114,6 +114,16 @@ def test_vendored_search_is_the_one_that_notice_names() -> None:
     assert "Permission is hereby granted" in (folder / "minisearch.LICENSE.txt").read_text("utf-8")
 
 
+@pytest.mark.slow
+def test_errors_say_which_release_was_the_first_to_have_them(site: Mapping[str, str], union: Inputs) -> None:
+    row = site["errors.html"].partition('id="0"')[2].partition("</tr>")[0]
+    assert '<a href="releases/0.8.0.html">0.8.0</a>' in row
+    names = list(union.history.names)
+    assert all(error.since and error.since.value in names for error in union.errors)
+    since = [names.index(error.since.value) for error in union.errors if error.since and error.code.value != 13]
+    assert since == sorted(since)  # codes are given in turn
+
+
 def test_a_protocol_of_its_own_has_no_pages_of_releases_and_errors() -> None:
     site = {artifact.path: artifact.text for artifact in emit_site(inputs(CLOCKWORK))}
     check(site)

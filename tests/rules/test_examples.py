@@ -113,6 +113,13 @@ def test_codes_are_unique_and_in_order() -> None:
     assert {number[:2] for number in numbers} == set(catalogue.BLOCKS)
 
 
+def test_an_error_is_since_a_release(check: Check) -> None:
+    code = next(code for code in catalogue.CODES if code.number == "K017")
+    wrong = code.corrected.replace('"retriable"', '"since": "next", "retriable"')
+    assert [one.message for one in check(wrong)] == ["`next` is not a release"]
+    assert not check(wrong.replace("next", "0.8.2"))
+
+
 def test_path_that_does_not_exist(tmp_path: Path) -> None:
     report = Report()
     assert read_sources([tmp_path / "message_dfes"], report) == []

@@ -89,7 +89,7 @@ def test_a_release_is_merged_with_its_errors_and_facts(root: Path) -> None:
     assert error_codes.read(root / "union" / "errors.json") == [
         ErrorCode(0, "NONE", False, "Fine."),
         ErrorCode(1, "TOO_LATE", True, "Too late."),
-        ErrorCode(2, "TOO_EARLY", False, ""),
+        ErrorCode(2, "TOO_EARLY", False, "", "1.0.0"),
     ]
     assert list(facts.stored()) == ["1.0.0", "1.1.0"]
     assert missing(["1.0.0", "1.2.0"]) == ["1.2.0"]
@@ -204,7 +204,7 @@ def test_equal_releases_are_stored_once(tmp_path: Path) -> None:
 
 
 def test_errors_that_a_release_dropped_stay() -> None:
-    assert updated(ERRORS, []) == ERRORS
+    assert updated(ERRORS, [], "9.0.0") == ERRORS
 
 
 def test_what_java_says_about_errors_is_not_trusted(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:

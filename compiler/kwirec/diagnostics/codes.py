@@ -172,8 +172,9 @@ BAD_ERROR = Code(
     number="K017",
     name="bad-error",
     what="An error in `errors.json` has a code outside of int16, a name that does not consist of capital letters, "
-    "digits and underscores, or the code or name of another error.",
-    why="Codes are encoded as int16, and names become the members of an enum in the generated package.",
+    "digits and underscores, the code or name of another error, or a `since` that is not a release.",
+    why="Codes are encoded as int16, and names become the members of an enum in the generated package. "
+    "Releases are numbers separated by dots.",
     offending=files(
         clock(), '// errors.json\n[{ "code": 1, "name": "Too late", "retriable": false, "about": "Late." }]'
     ),

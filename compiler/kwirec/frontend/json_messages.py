@@ -45,7 +45,7 @@ from kwirec.frontend.syntax import (
     StructDecl,
     TypeExpr,
 )
-from kwirec.versions import NONE, VersionRange
+from kwirec.versions import NONE, RELEASE, VersionRange
 
 T = TypeVar("T")
 N = TypeVar("N", MessageDecl, StructDecl, FieldDecl, EnumDecl, EnumValueDecl, ErrorDecl)
@@ -112,6 +112,9 @@ def parse_errors(sources: Iterable[Source], report: Report) -> tuple[ErrorDecl, 
                 continue
             others = [(earlier, "first used here")] if earlier is not part.span else []
             report.add(codes.BAD_ERROR, f"`{part.value}` cannot identify an error", part.span, label, others=others)
+        if error.since and not RELEASE.fullmatch(error.since.value):
+            label = "expected numbers separated by dots"
+            report.add(codes.BAD_ERROR, f"`{error.since.value}` is not a release", error.since.span, label)
     return tuple(errors)
 
 
@@ -304,13 +307,14 @@ def _expected(node: type, parts: Mapping[str, object]) -> Iterable[str]:
         return ("type", "name", "validVersions", *(() if reserved else ("fields",)))
     if node is FieldDecl:
         return ("name", "type", *(() if "tagged_versions" in parts else ("versions",)))
-    return _REQUIRED.get(node) or ATTRIBUTES[node]
+    return _REQUIRED[node]
 
 
 _REQUIRED = {
     StructDecl: ("name", "versions", "fields"),
     EnumDecl: ("type", "name", "valueType", "values"),
     EnumValueDecl: ("name", "value"),
+    ErrorDecl: ("code", "name", "retriable", "about"),
 }
 
 

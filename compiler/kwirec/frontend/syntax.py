@@ -162,12 +162,13 @@ class EnumDecl:
 
 @dataclass(frozen=True, kw_only=True)
 class ErrorDecl:
-    """One error code of ``errors.json``."""
+    """One error code of ``errors.json``; ``since`` is the first release that has it."""
 
     span: Span = field(compare=False, repr=False)
     code: Spanned[int]
     name: Spanned[str]
     retriable: Spanned[bool]
+    since: Spanned[str] | None = None
     about: Spanned[str]
 
 

@@ -55,7 +55,7 @@ def emit_site(inputs: Inputs, progress: Progress = lambda done, total: None) -> 
     messages = list(_message_pages(inputs, releases))
     others = [
         *_prose_pages(inputs),
-        *table_pages(inputs.schema, inputs.errors, messages),
+        *table_pages(inputs.schema, inputs.errors, messages, releases.names),
         *release_pages(inputs.history, releases, messages),
     ]
     site = _site(inputs, releases, messages, others)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
 from kwirec.frontend import ErrorDecl
 from kwirec.guide.pages import Kind, MessagePage, OtherPage
@@ -10,8 +10,10 @@ from kwirec.guide.types import type_rows, varint_rows
 from kwirec.ir.schema import Schema
 
 
-def table_pages(schema: Schema, errors: Sequence[ErrorDecl], pages: Sequence[MessagePage]) -> Iterator[OtherPage]:
-    """The page of types, and those of errors and enums if there are any."""
+def table_pages(
+    schema: Schema, errors: Sequence[ErrorDecl], pages: Sequence[MessagePage], releases: Container[str] = ()
+) -> Iterator[OtherPage]:
+    """The page of types, and those of errors and enums if there are any. ``releases`` are those that have pages."""
     yield OtherPage(
         path="types.html",
         title="Types",
@@ -25,7 +27,11 @@ def table_pages(schema: Schema, errors: Sequence[ErrorDecl], pages: Sequence[Mes
             title="Errors",
             kind=Kind.TABLE,
             template="errors.html.jinja",
-            content={"errors": list(_errors(errors, pages))},
+            content={
+                "errors": list(_errors(errors, pages)),
+                "has_since": any(one.since for one in errors),
+                "releases": releases,
+            },
         )
     if schema.enums:
         yield OtherPage(
@@ -66,6 +72,7 @@ def _errors(errors: Iterable[ErrorDecl], pages: Sequence[MessagePage]) -> Iterat
             "code": one.code.value,
             "name": one.name.value,
             "retriable": one.retriable.value,
+            "since": one.since.value if one.since else "",
             "about": one.about.value,
             "seen": list(seen.get(str(one.code.value), {}).items()) if one.code.value else [],
         }
