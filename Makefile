@@ -138,6 +138,9 @@ e2e: $(PEERS)/.ready  ## talk to brokers of Kafka 3.9, 4.0 and the newest releas
 e2e-traffic: $(READY) $(PEERS)/.ready  ## capture clients of many ages with the same brokers: needs tcpdump, a JDK, go and node too
 	KWIRE_E2E_TRAFFIC=1 $(PYTEST) -n 0 -s --timeout 0 tests/e2e_traffic
 
+libraries: $(READY)  ## try client libraries of many ages with the same brokers, from which readiness gives advice: needs java, mvn, go and node
+	$(BIN)/python -m tests.e2e_traffic.libraries
+
 cluster: $(READY)  ## spark-submit to two workers on loopback, one of which is killed: needs java
 	KWIRE_CLUSTER=1 $(PYTEST) -n 0 --timeout 0 tests/cluster
 

@@ -40,7 +40,7 @@ NAMES: dict[tuple[int, ...], dict[str, str]] = {
 }
 """The classes, from a release on."""
 
-ARTIFACTS = {"0.10.2.2": ("kafka_2.12", "kafka-tools"), "1.1.1": ("kafka_2.12", "kafka-tools")}
+ARTIFACTS = dict.fromkeys(("0.10.2.2", "1.1.1", "2.0.1", "2.1.1"), ("kafka_2.12", "kafka-tools"))
 """What to fetch, where Scala was an older one."""
 
 OWN_NAME = (3,)

@@ -25,7 +25,7 @@ import subprocess
 import sys
 import time
 from argparse import ArgumentParser
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -110,15 +110,16 @@ def _prepare(broker: LoggingBroker) -> None:
     """Topics and SCRAM users, in requests of a client ``setup``."""
     task = Task(broker.bootstrap, "setup", "")
     with raw.Conversation(task, []) as ask:
-        topics = [CreatableTopic(name=one.client_id, num_partitions=1, replication_factor=1) for one in CAST]
-        ask(CreateTopicsRequest(topics=topics, timeout_ms=10_000), 5)
         add_users(ask, {"bob": USERS["bob"]}, MECHANISMS[1:])
-        _wait_for_leaders(ask)
+        make_topics(ask, [one.client_id for one in CAST])
 
 
-def _wait_for_leaders(ask: raw.Conversation) -> None:
-    """A broker knows of topics before it leads them, and an old producer that comes too early gives up."""
-    asking = [ListOffsetsTopic(name=one.client_id, partitions=[ListOffsetsPartition(timestamp=-1)]) for one in CAST]
+def make_topics(ask: raw.Conversation, names: Sequence[str]) -> None:
+    """Make topics of one partition, and wait until the broker leads them: it knows of them before, and an old
+    producer that comes too early gives up."""
+    topics = [CreatableTopic(name=name, num_partitions=1, replication_factor=1) for name in names]
+    ask(CreateTopicsRequest(topics=topics, timeout_ms=30_000), 5)
+    asking = [ListOffsetsTopic(name=name, partitions=[ListOffsetsPartition(timestamp=-1)]) for name in names]
     deadline = time.monotonic() + STEP
     while time.monotonic() < deadline:
         answer = ask(ListOffsetsRequest(topics=asking), 2)

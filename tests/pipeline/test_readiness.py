@@ -287,7 +287,7 @@ def test_that_request_logs_alone_do_not_tell_all_is_said_where_nobody_is_refused
     assert said(logged)[1:] == (LOGS_ALONE,)
     assert said(logged, full(seen_in="capture"))[1:] == ()
     before_4 = said(logged, full(seen_in="request_log", api_key=PRODUCE, version=1))
-    assert before_4[2:] == ("Upgrade or reconfigure these clients before the brokers: see the table refused.",)
+    assert before_4[2:] == ("Upgrade or reconfigure these clients before the brokers: see the table advice.",)
     assert said()[1:] == ()
 
 

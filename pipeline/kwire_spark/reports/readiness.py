@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from kwire_kafka.releases import RELEASES
 from kwire_spark.reports import charts
+from kwire_spark.reports.advice import advice_table
 from kwire_spark.reports.client_usage import Client, collected, uses_of
 from kwire_spark.reports.judgement import Judged, Judgement
 from kwire_spark.reports.release_support import REFUSED, UNKNOWN, UNSURE, refused_by, spans, titled
@@ -92,6 +93,7 @@ def report_on(
     refused = refused_table(judgements, owner_of)
     tables = (
         *([owners_table(judgements, owner_of)] if owners else []),
+        *([advice_table(judgements, owner_of, releases)] if refused.rows else []),
         refused,
         doubtful_table(judgements, owner_of),
         clients_table(judgements, more, owner_of),
@@ -138,7 +140,7 @@ def _summary(
         yield from _way(judgement, breaking, releases)
     refused = {client for judgement in judgements for client in judgement.refused()}
     if refused:
-        yield "Upgrade or reconfigure these clients before the brokers: see the table refused."
+        yield "Upgrade or reconfigure these clients before the brokers: see the table advice."
     seen = max(map(_refused_already, judgements))
     if seen:
         yield f"{counted(seen, 'request')} of theirs {'was' if seen == 1 else 'were'} refused already."

@@ -36,7 +36,7 @@ const produce = () =>
 
 const consume = () =>
   connected(kafka.consumer({ groupId: group }), async consumer => {
-    await consumer.subscribe({ topics: [task.topic], fromBeginning: true })
+    await consumer.subscribe({ topic: task.topic, fromBeginning: true })
     let found = 0
     await new Promise((resolve, reject) => {
       const late = setTimeout(() => reject(new Error(`${found} of ${RECORDS} records were read`)), SECONDS * 1000)

@@ -1,0 +1,151 @@
+"""What to do about refused clients: the library is told by software or client id, the release by what was tried."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from kwire_kafka.releases import RELEASES
+from kwire_spark.reports import libraries
+from kwire_spark.reports.advice import advice
+from kwire_spark.reports.client_usage import Client, Use
+from kwire_spark.reports.libraries import CLIENT_APIS, JAVA, Tried, dotted, library_of, tried, works_since
+from kwire_spark.reports.readiness import report_on
+
+PRODUCE = 0
+
+
+def client(client_id: str | None = None, software: str | None = None) -> Client:
+    return Client(client_id, "10.0.0.1", software, None)
+
+
+@pytest.mark.parametrize(
+    ("software", "library", "version"),
+    [
+        ("librdkafka 2.3.0", "librdkafka", (2, 3, 0)),
+        ("confluent-kafka-python 2.16.1-rdkafka-2.16.0", "librdkafka", (2, 16, 0)),
+        ("sarama v1.43.3", "sarama", (1, 43, 3)),
+        ("kgo unknown", "franz-go", None),
+        ("kafka-python 2.2.15", "kafka-python", (2, 2, 15)),
+        ("apache-kafka-java 2.0.1", JAVA, (2, 0, 1)),
+        ("apache-kafka-java 99999999999999999999.1.1.1.1.1.1.1", JAVA, (999999999, 1, 1, 1, 1, 1)),
+    ],
+)
+def test_a_library_is_told_by_the_software_it_names(
+    software: str, library: str, version: tuple[int, ...] | None
+) -> None:
+    assert library_of(client("sarama", software)) == (library, version, False)
+
+
+@pytest.mark.parametrize(
+    ("client_id", "library", "version"),
+    [
+        ("kafka-python-2.0.2", "kafka-python", (2, 0, 2)),
+        ("kafka-python-producer-1", "kafka-python", None),
+        ("aiokafka-0.8.1", "aiokafka", (0, 8, 1)),
+        ("rdkafka", "librdkafka", None),
+        ("sarama", "sarama", None),
+        ("kafkajs", "kafkajs", None),
+        ("producer-1", JAVA, None),
+        ("consumer-billing-3", JAVA, None),
+    ],
+)
+def test_a_library_is_guessed_by_its_default_client_id(
+    client_id: str, library: str, version: tuple[int, ...] | None
+) -> None:
+    assert library_of(client(client_id)) == (library, version, True)
+
+
+@pytest.mark.parametrize("client_id", [None, "", "billing", "rdkafka2", "my-producer-1", "kafka-python-2.0.2-mine"])
+def test_no_library_is_guessed_by_any_other(client_id: str | None) -> None:
+    assert library_of(client(client_id)) is None
+    assert library_of(client(client_id, "unheard-of 1.0")) is None
+
+
+def outcomes() -> Iterator[tuple[Tried, str, bool]]:
+    for one in tried():
+        for release, (works, _) in one.on.items():
+            yield one, release, works
+
+
+NAMES = {JAVA: "apache-kafka-java", "franz-go": "kgo"}
+
+
+@pytest.mark.parametrize(
+    ("one", "release", "works"),
+    [*outcomes()],
+    ids=[f"{one.library}-{dotted(one.version)}-{one.settings}-{release}" for one, release, _ in outcomes()],
+)
+def test_advice_is_right_for_what_was_really_run(one: Tried, release: str, works: bool) -> None:
+    target = RELEASES[release]
+    since = works_since(one.library, target, RELEASES)
+    assert since is not None
+    asked = Client("c", None, f"{NAMES.get(one.library, one.library)} {dotted(one.version)}", None)
+    known = library_of(asked) if one.library in libraries.NAMED.values() else library_of(client(one.library))
+    assert one.works_on(target) is works
+    if works and not one.settings:
+        assert since <= one.version
+    if not works and known and known.version:
+        told = advice(asked, {PRODUCE: "Produce"}, target, RELEASES)
+        if one.settings:
+            assert told.startswith("Look at the settings of")
+        else:
+            assert told.startswith(f"Upgrade {'Kafka' if one.library == JAVA else one.library}")
+            assert f"to {dotted(since)} or newer" in told
+            assert one.version < since
+
+
+def test_many_were_really_run() -> None:
+    assert len([*outcomes()]) >= 60
+    assert {one.library for one, _, works in outcomes() if not works} >= {
+        "kafka-python",
+        "librdkafka",
+        "sarama",
+        JAVA,
+    }
+    assert any(not works and not one.settings for one, _, works in outcomes())
+
+
+def test_what_was_not_tried_follows_from_what_a_broker_accepts(monkeypatch: pytest.MonkeyPatch) -> None:
+    new = Tried("sarama", (1, 40), "", {"4.4.0": (True, {PRODUCE: (7,), 3: (5,)})})
+    old = Tried("sarama", (1, 20), "", {"4.4.0": (False, {PRODUCE: (2,)}), "3.9.2": (True, {PRODUCE: (2,)})})
+    monkeypatch.setattr(libraries, "tried", lambda: (new, old))
+    assert (new.works_on(RELEASES["4.1.1"]), old.works_on(RELEASES["3.8.1"])) == (True, True)
+    assert (new.works_on(RELEASES["0.10.0"]), old.works_on(RELEASES["4.1.1"])) == (None, None)
+    assert works_since("sarama", RELEASES["4.4.0"], RELEASES) == (1, 40)
+    assert works_since("sarama", RELEASES["3.8.1"], RELEASES) == (1, 20)
+    assert works_since("none", RELEASES["4.4.0"], RELEASES) is None
+
+
+def test_javas_clients_follow_from_the_releases() -> None:
+    since = works_since(JAVA, RELEASES["4.4.0"], RELEASES)
+    assert since is not None
+    for name, release in RELEASES.items():
+        meets = all(
+            key in release.apis and set(release.apis[key].accepted) & set(RELEASES["4.4.0"].apis[key].accepted)
+            for key in CLIENT_APIS
+        )
+        assert meets == ((libraries.numbers(name) or ()) >= since), name
+
+
+def test_the_report_ends_in_advice() -> None:
+    old, newer, nameless = client("a", "librdkafka 1.0.0"), client("b", "librdkafka 2.8.0"), client("c")
+    report = report_on([Use(one, PRODUCE, "Produce", 1) for one in (old, newer, nameless)], RELEASES["4.1.1"])
+    table = report.table("advice")
+    texts = dict(zip(table.column("examples"), table.column("advice"), strict=True))
+    assert texts[("a",)] == "Upgrade librdkafka 1.0.0 to 1.8.2 or newer."
+    assert str(texts[("b",)]).startswith("Look at the settings of librdkafka 2.8.0, which can speak newer versions: ")
+    assert str(texts[("c",)]).startswith("It does not name its library: ask its owner. What works on 4.1.1, each or ")
+    assert "sarama 1.30.0" in str(texts[("c",)])
+    accepted = report_on([Use(old, PRODUCE, "Produce", 9)], RELEASES["4.1.1"])
+    assert "advice" not in [found.name for found in accepted.tables]
+
+
+def test_what_was_not_tried_is_not_promised() -> None:
+    told = advice(client("a", "librdkafka 2.8.0"), {19: "CreateTopics"}, RELEASES["4.1.1"], RELEASES)
+    assert told.startswith(
+        "Upgrade librdkafka 2.8.0 to its newest release, or ask its owner: it sends old versions of Cr"
+    )
+    nameless = advice(client("a"), {19: "CreateTopics"}, RELEASES["4.1.1"], RELEASES)
+    assert nameless.startswith("Upgrade its library to its newest release")
