@@ -1,17 +1,21 @@
-"""``python -m tools.examples`` picks the frames that the protocol guide shows from those of real brokers.
+"""``python -m tools.examples`` picks the bytes that the protocol guide shows from what real brokers sent and stored.
 
-For every layout of a request or response it takes the frame that shows most fields, of those the shortest, and writes
-``message_defs/kafka/examples.jsonl``. Frames of more than 700 bytes, and those that the guide could not show exactly
-as ``kwire decode`` does, are left out.
+For every layout it takes the bytes that show most fields, of those the shortest, and writes
+``message_defs/kafka/examples.jsonl``: frames of requests and responses; records of the logs of coordinators and of
+the metadata, without the numbers before the message; control records; and what members of groups embed in these.
+More than 700 bytes, and what the guide could not show exactly as ``kwire decode`` does, are left out.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
-from kwire.trace import Span, Trace, expand_records, trace_request, trace_response
+from kwire.logs import InternalRecord, embedded, internal_records, scan
+from kwire.message import Message
+from kwire.trace import Span, Trace, expand_records, trace_message, trace_request, trace_response
 from kwire_kafka import PROTOCOL
 from kwirec.diagnostics.diagnostic import Report
 from kwirec.driver import load
@@ -22,13 +26,14 @@ from kwirec.lowering import lower
 ROOT = Path(__file__).parents[1]
 DEFINITIONS = ROOT / "message_defs" / "kafka"
 FRAMES = ROOT / "tests" / "data" / "real_frames" / "frames.jsonl"
+LOGS = ROOT / "tests" / "data" / "logs"
 LONGEST = 700
 
 
 def main() -> None:
     layouts = lower(load([DEFINITIONS], Report()).schema).by_message
     best: dict[tuple[str, str], tuple[tuple[int, int], dict[str, object]]] = {}
-    for source, name, version, data, trace in frames():
+    for source, name, version, data, trace in chain(frames(), records()):
         layout = layouts[name].get(version)
         if layout is None or trace.error or len(data) > LONGEST:
             continue
@@ -48,7 +53,7 @@ def main() -> None:
     )
     text = "".join(json.dumps(line) + "\n" for line in lines)
     (DEFINITIONS / EXAMPLES).write_text(text, "utf-8")
-    print(f"{len(lines)} frames, {len(text):,} bytes")
+    print(f"{len(lines)} examples, {len(text):,} bytes")
 
 
 def frames() -> Iterator[tuple[str, str, int, bytes, Trace]]:
@@ -63,6 +68,31 @@ def frames() -> Iterator[tuple[str, str, int, bytes, Trace]]:
             data = bytes.fromhex(found["response"])
             trace = trace_response(PROTOCOL, data, key, version, expand=expand_records)
             yield found["broker"], PROTOCOL.response(key).__name__, version, data, trace
+
+
+def records() -> Iterator[tuple[str, str, int, bytes, Trace]]:
+    """The same for the messages of stored records."""
+    for folder in sorted(LOGS.glob("*/__*-0")):
+        release = folder.parent.name.partition("-")[0]
+        for file in sorted(one.path for one in scan(folder)):
+            for row in internal_records(PROTOCOL, file, topic=folder.name.removesuffix("-0")):
+                for message, version, raw in messages(row.record):
+                    data = message.encode(version)
+                    if raw.endswith(data):  # not what another version of the reader writes otherwise
+                        yield release, type(message).__name__, version, data, trace_message(
+                            type(message), data, version
+                        )
+
+
+def messages(record: InternalRecord) -> Iterator[tuple[Message, int, bytes]]:
+    """The messages in a record, with their versions and the bytes that end in them."""
+    if record.key is not None:
+        yield record.key, record.key.VALID_VERSIONS.start, record.raw_key or b""
+    if record.value is not None and record.version is not None:
+        yield record.value, record.version, record.raw_value or b""
+        for inner in embedded(PROTOCOL, record.value):
+            if inner.message and inner.version is not None and inner.version in inner.message.VALID_VERSIONS:
+                yield inner.message, inner.version, inner.raw
 
 
 def body(trace: Trace, name: str, version: int) -> int:
