@@ -58,6 +58,12 @@ def test_versions_link_to_the_guide_of_the_new_side() -> None:
     assert "- `ClockRequest`: version 3\n" in shown
 
 
+@pytest.mark.parametrize("form", FORMATS)
+def test_every_format_links_to_the_guide(form: str) -> None:
+    shown = kwirec("--layouts", "old", "new.krm", "--format", form, "--guide-url", "https://a.example").stdout
+    assert "https://a.example/api/ask_clock.html#request-v0" in shown
+
+
 def test_versions_of_one_side_are_no_difference() -> None:
     Path("old/Alarm.json").unlink()
     Path("old/Bell.json").write_text(clock(field("Tone"), name="Bell"))

@@ -85,8 +85,16 @@ def test_findings_link_to_the_guide_of_the_new_side() -> None:
     lines = [line for line in shown.splitlines() if line.startswith("- ")]
     linked = {line.split("`")[1]: line.partition(" ([guide](<")[2] for line in lines}
     assert linked["VERSION_ADDED"] == "../site/api/clock.html#request-v3-vs-2>))"
-    assert linked["FIELD_REORDERED"] == "../site/api/clock.html#response-v2>))"
+    assert linked["FIELD_REORDERED"] == "../site/api/clock.html#response-v2.ticks>))"
     assert linked["MESSAGE_REMOVED"] == ""
+    assert "| [`ClockResponse.Ticks`](<../site/api/clock.html#response.ticks>) |" in shown
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_every_format_links_to_the_guide(form: str) -> None:
+    shown = kwirec("diff", "old", "new", "--format", form, "--guide-url", "../site").stdout
+    assert "../site/api/clock.html#response-v2.ticks" in shown
+    assert "../site" not in kwirec("diff", "old", "new", "--format", form).stdout
 
 
 def test_json_is_an_object_a_line_with_both_places() -> None:

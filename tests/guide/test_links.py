@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -13,10 +13,15 @@ from markdown_it import MarkdownIt
 
 from kwire import guide
 from kwire.protocol import registry
+from kwirec import catalogue
 from kwirec.command import main
+from kwirec.diagnostics.diagnostic import Diagnostic, Report, Severity, finding
 from kwirec.diagnostics.examples import clock, field
-from kwirec.guide.links import guide_base, part_of, place_of
-from kwirec.guide.site import emit_site
+from kwirec.driver import load
+from kwirec.guide.links import field_place, guide_base, linked, part_of, place_of
+from kwirec.guide.site import Inputs, emit_site
+from kwirec.ir.schema import Message
+from kwirec.ir.sites import sites_of
 from kwirec.markdown import link
 from tests.effort import examples
 from tests.guide.conftest import CLOCKWORK, UNION, inputs, loaded
@@ -107,8 +112,53 @@ def test_a_link_has_no_entities() -> None:
     assert 'href="/a&amp;copy;b"' in MARKDOWN.render(link("guide", "/a&copy;b"))
 
 
-def test_the_command_refuses_other_addresses_and_formats(tmp_path_factory: pytest.TempPathFactory) -> None:
+@pytest.mark.parametrize("command", [["diff", "{0}", "{0}"], ["check", "{0}"], ["generate", "{0}", "--package", "a"]])
+def test_commands_refuse_other_addresses(tmp_path_factory: pytest.TempPathFactory, command: list[str]) -> None:
     side = tmp_path_factory.mktemp("side") / "Clock.json"
     side.write_text(clock(field("A")))
-    for options in (["--guide-url", "javascript:x", "--format", "markdown"], ["--guide-url", "site"]):
-        assert CliRunner().invoke(main, ["diff", str(side), str(side), *options]).exit_code == 2
+    arguments = [word.format(side) for word in command]
+    assert CliRunner().invoke(main, [*arguments, "--guide-url", "javascript:x"]).exit_code == 2
+
+
+@pytest.mark.parametrize("form", ["text", "json", "github", "junit"])
+def test_findings_of_check_link_to_their_field(tmp_path_factory: pytest.TempPathFactory, form: str) -> None:
+    side = tmp_path_factory.mktemp("side") / "Clock.json"
+    side.write_text(clock(field("TimeZone", nullableVersions="9+")))
+    found = CliRunner().invoke(main, ["check", str(side), "--format", form, "--guide-url", "../site"])
+    assert found.exit_code == 1
+    address = f"../site/{place_of(loaded_message(side), field='time_zone')}"
+    assert address in found.output
+    assert "../site" not in CliRunner().invoke(main, ["check", str(side), "--format", form]).output
+
+
+def loaded_message(file: Path) -> Message:
+    return load([file], Report()).schema.messages[0]
+
+
+def test_findings_about_enums_and_about_nothing(union: Inputs) -> None:
+    code = catalogue.CODES[0]
+    span = union.schema.messages[0].decl.span
+    subjects = (
+        ("IsolationLevel", "READ_COMMITTED"),
+        ("IsolationLevel", "NONE"),
+        ("Nothing", "Nowhere"),
+        (None, None),
+    )
+    given = (finding("m", span, message_name=name, field_path=path) for name, path in subjects)
+    found = linked((Diagnostic.of(one, code, Severity.ERROR) for one in given), union.schema, "site/")
+    assert [one.guide for one in found] == [
+        "site/enums.html#IsolationLevel.READ_COMMITTED",
+        "site/enums.html#IsolationLevel",
+        "",
+        "",
+    ]
+
+
+@pytest.mark.slow
+def test_every_field_has_the_anchor_that_findings_lead_to(union: Inputs, site: Mapping[str, str]) -> None:
+    for of_message in sites_of(union.schema):
+        for one in (one for one in of_message.fields if one.live):
+            page, _, anchor = place_of(
+                of_message.message, field=field_place(of_message.message, one.path or "")
+            ).partition("#")
+            assert f'<tr id="{anchor}"' in site[page], (of_message.message.name, one.path)

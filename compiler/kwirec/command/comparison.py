@@ -68,15 +68,6 @@ def _diff_settings(path: Path | None) -> DiffConfig:
     return load_diff_config(path)
 
 
-def _guide_url(context: click.Context, parameter: click.Parameter, url: str) -> str:
-    from kwirec.guide.links import guide_base
-
-    try:
-        return guide_base(url) if url else ""
-    except ValueError as problem:
-        raise click.BadParameter(printable(str(problem))) from problem
-
-
 @click.command()
 @click.argument("old")
 @click.argument("new")
@@ -96,14 +87,7 @@ def _guide_url(context: click.Context, parameter: click.Parameter, url: str) -> 
     show_default=True,
     help="The union of releases that `release:` refers to.",
 )
-@click.option(
-    "--guide-url",
-    "guide_url",
-    metavar="URL",
-    default="",
-    callback=_guide_url,
-    help="Where the guide of NEW is (`kwirec guide`): links to it in Markdown.",
-)
+@options.guide_url
 def diff(
     old: str,
     new: str,
@@ -128,8 +112,6 @@ def diff(
 
     if layouts and (level or form not in FORMATS):
         raise click.UsageError(f"--layouts has no --level, and only the formats {', '.join(FORMATS)}")
-    if guide_url and form != "markdown":
-        raise click.UsageError("--guide-url is for --format markdown")
     before, after = _read_sides(old, new, union, notation)
     if layouts:
         sys.exit(_diff_layouts(before, after, form, guide_url))

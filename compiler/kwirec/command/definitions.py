@@ -25,14 +25,20 @@ if TYPE_CHECKING:
 @options.notation
 @options.dialect
 @options.reporting
+@options.guide_url
 def check(
-    paths: Sequence[Path], form: str, report: Report, notation: Notation | None, dialect: Dialect | None
+    paths: Sequence[Path],
+    form: str,
+    report: Report,
+    notation: Notation | None,
+    dialect: Dialect | None,
+    guide_url: str,
 ) -> None:
     """Check definitions: files, folders, jars or zips that contain them."""
     from kwirec.driver import load
 
     loaded = load(paths, report, notation=notation, dialect=dialect)
-    show(report, form)
+    show(report, form, loaded.schema, guide_url)
     if form == "text":
         count = sum(len(document.messages) for document in loaded.documents)
         show_unused(waiver for waiver in report.waivers if waiver not in report.used_waivers)

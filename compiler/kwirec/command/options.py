@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import click
 
 from kwirec.config import ConfigError, load_report
+from kwirec.diagnostics.columns import printable
 from kwirec.diagnostics.render import FORMATS
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -49,6 +50,24 @@ def config(name: str, section: str, load: Callable[[Path | None], object]) -> Ca
         callback=read,
         help=f"A pyproject.toml with [{section}]; default: the nearest one in this folder or its parents.",
     )
+
+
+def _guide_base(context: click.Context, parameter: click.Parameter, url: str) -> str:
+    from kwirec.guide.links import guide_base
+
+    try:
+        return guide_base(url) if url else ""
+    except ValueError as problem:
+        raise click.BadParameter(printable(str(problem))) from problem
+
+
+guide_url = click.option(
+    "--guide-url",
+    metavar="URL",
+    default="",
+    callback=_guide_base,
+    help="Where the guide of the (new) definitions is (`kwirec guide`): findings link to it.",
+)
 
 
 def reporting(function: F) -> F:

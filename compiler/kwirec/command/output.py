@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 @click.option("--out", type=click.Path(path_type=Path), default=Path("generated"), show_default=True)
 @options.only_check
 @options.quiet
+@options.guide_url
 def generate(
     paths: Sequence[Path],
     form: str,
@@ -36,6 +37,7 @@ def generate(
     only_check: bool,
     quiet: bool,
     notation: Notation | None,
+    guide_url: str,
 ) -> None:
     """Generate a package of typed codecs from definitions.
 
@@ -49,7 +51,7 @@ def generate(
     def make(loaded: Loaded, phase: Phase) -> Generated:
         return run(loaded, paths, package=package, out=out, check=only_check, phase=phase)
 
-    result = _made(paths, form, report, notation, quiet, make)
+    result = _made(paths, form, report, notation, quiet, make, guide_url)
     outcome = result.outcome
     lead = f"{result.messages} messages, {result.versions} versions, {result.layouts} distinct layouts"
     echo(f"{lead}; {outcome.lines} lines in {_files(result, only_check)}", err=True)
@@ -119,6 +121,7 @@ def _made(
     notation: Notation | None,
     quiet: bool,
     make: Callable[[Loaded, Phase], Generated],
+    guide_url: str = "",
 ) -> Generated:
     """What ``make`` makes of the definitions, whose findings are printed; errors in them end the program."""
     from kwirec.driver import OutputNotGeneratedError, load
@@ -130,7 +133,7 @@ def _made(
             result = None if report.has_errors() else make(loaded, phase)
         except OutputNotGeneratedError as problem:
             raise click.UsageError(printable(str(problem))) from problem
-    show(report, form)
+    show(report, form, loaded.schema, guide_url)
     if result is None:
         sys.exit(status(report))
     return result

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import click
 
 from kwirec.diagnostics.columns import printable
 from kwirec.diagnostics.diagnostic import Report, Severity, Waiver
 from kwirec.diagnostics.render import render
+
+if TYPE_CHECKING:
+    from kwirec.ir.schema import Schema
 
 CLEAN, FINDINGS, USAGE = 0, 1, 2
 
@@ -19,10 +23,16 @@ def echo(text: str, *, nl: bool = True, err: bool = False) -> None:
     click.echo("\n".join(map(printable, text.split("\n"))), nl=nl, err=err)
 
 
-def show(report: Report, form: str) -> None:
-    """Print findings: machine formats to standard output, text to standard error."""
+def show(report: Report, form: str, schema: Schema | None = None, guide: str = "") -> None:
+    """Print findings: machine formats to standard output, text to standard error. They have the addresses of what
+    they are about in the ``guide`` of a schema, if there is one."""
     text = form == "text"
-    click.echo(render(report.diagnostics, form, color=text and sys.stderr.isatty()), nl=False, err=text)
+    found = report.diagnostics
+    if schema and guide:
+        from kwirec.guide.links import linked
+
+        found = list(linked(found, schema, guide))
+    click.echo(render(found, form, color=text and sys.stderr.isatty()), nl=False, err=text)
 
 
 def show_unused(waivers: Iterable[Waiver]) -> None:

@@ -61,7 +61,8 @@ class Label:
 class Finding:
     """The result of a check: a self-contained message, the primary span and further labels, notes and helps.
 
-    ``message_name`` and ``field_path`` identify the affected part of the protocol; waivers match them.
+    ``message_name`` and ``field_path`` identify the affected part of the protocol; waivers match them. ``guide`` is
+    the address of a page about it, empty without one.
     """
 
     message: str
@@ -71,6 +72,7 @@ class Finding:
     helps: tuple[str, ...] = ()
     message_name: str | None = None
     field_path: str | None = None
+    guide: str = ""
 
 
 class Details(TypedDict, total=False):

@@ -36,6 +36,7 @@ def _as_dict(diagnostic: Diagnostic) -> dict[str, Any]:
         "helps": list(diagnostic.helps),
         "message_name": diagnostic.message_name,
         "field": diagnostic.field_path,
+        **({"guide": diagnostic.guide} if diagnostic.guide else {}),
     }
 
 
@@ -72,6 +73,7 @@ def _github(diagnostic: Diagnostic) -> str:
     listed = ",".join(f"{name}={_github_property(value)}" for name, value in properties.items())
     text = f"{diagnostic.message}: {diagnostic.primary.text}" if diagnostic.primary.text else diagnostic.message
     lines = [text, *(f"note: {note}" for note in diagnostic.notes), *(f"help: {help_}" for help_ in diagnostic.helps)]
+    lines += [f"guide: {diagnostic.guide}"] if diagnostic.guide else []
     return f"::{_GITHUB_COMMANDS[diagnostic.severity]} {listed}::{_github_data(chr(10).join(lines))}"
 
 

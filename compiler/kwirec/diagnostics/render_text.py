@@ -64,6 +64,7 @@ def _finding(diagnostic: Diagnostic, paint: Paint) -> Iterator[str]:
         else:
             notes[:0] = [mark.label.text for mark in block if mark.label.text]
     closing = [("note", text) for text in notes] + [("help", text) for text in diagnostic.helps]
+    closing += [("guide", diagnostic.guide)] if diagnostic.guide else []
     if closing and blocks[-1][0].label.span.source.text:
         yield bar
     for word, text in closing:

@@ -50,10 +50,17 @@ def render_layouts(found: LayoutComparison, old: str, new: str, form: str = "tex
         *_alone(found.right_only, NEW),
     ]
     if form == "json":
-        return "".join(json_line(_as_dict(one)) + "\n" for one in findings)
+        return "".join(json_line(_as_dict(one, guide)) + "\n" for one in findings)
     if form == "markdown":
         return "\n".join(_markdown(findings, found, old, new, guide)) + "\n"
-    return "".join(f"{one.title}, {in_words(one.versions)}: {_what(one, old, new)}\n" for one in findings)
+    return "".join(
+        f"{one.title}, {in_words(one.versions)}: {_what(one, old, new)}\n{_own_line(one, guide)}" for one in findings
+    )
+
+
+def _own_line(one: Finding, guide: str) -> str:
+    address = _address(one, guide)
+    return f"  {address}\n" if address else ""
 
 
 def _what(one: Finding, old: str, new: str) -> str:
@@ -118,12 +125,17 @@ def _markdown(findings: list[Finding], found: LayoutComparison, old: str, new: s
 
 def _linked(one: Finding, guide: str) -> str:
     """The versions, with a link to the newest if the new side has them."""
+    address, words = _address(one, guide), in_words(one.versions)
+    return link(words, address) if address else words
+
+
+def _address(one: Finding, guide: str) -> str:
+    """Where the guide has the newest of the versions; empty if the new side has none of them."""
     message = one.message if one.status == NEW else one.partner
-    words = in_words(one.versions)
-    return link(words, guide + place_of(message, max(one.versions))) if guide and message else words
+    return guide + place_of(message, max(one.versions)) if guide and message else ""
 
 
-def _as_dict(one: Finding) -> dict[str, Any]:
+def _as_dict(one: Finding, guide: str) -> dict[str, Any]:
     path, before, after = one.place or (None, None, None)
     return {
         "status": one.status,
@@ -135,4 +147,5 @@ def _as_dict(one: Finding) -> dict[str, Any]:
         "field": path,
         "old": before,
         "new": after,
+        **({"guide": address} if (address := _address(one, guide)) else {}),
     }

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from kwirec.diagnostics.diagnostic import Severity
 from kwirec.diagnostics.render_text import summary
+from kwirec.diff.addresses import address_of, place_of_site
 from kwirec.diff.changes import (
     AnyMessageChange,
     ApiKeyReused,
@@ -72,26 +73,17 @@ def _section(title: str, findings: list[JudgedChange], guide: str) -> Iterator[s
         text = "; ".join(map(prose, (judged.diagnostic.message, *judged.diagnostic.notes)))
         text += _link(judged.change, guide)
         yield f"- {SIGNS[judged.severity]} `{judged.rule.name}` ({judged.rule.level.word}): {text}"
-    if rows := dict.fromkeys(_rows(judged.change for judged in shown)):
+    if rows := dict.fromkeys(_rows((judged.change for judged in shown), guide)):
         yield from ("", "| | before | after |", "|---|---|---|")
         yield from (f"| {' | '.join(row)} |" for row in rows)
 
 
 def _link(change: Change, guide: str) -> str:
-    """A link to the newest version that changed and that the new side still has."""
-    if not guide or not isinstance(change, AnyMessageChange) or change.new is None:
-        return ""
-    message = change.new.message
-    version = max(change.versions.intersection(message.valid), default=None)
-    if version is None:
-        return ""
-    before = change.before if isinstance(change, VersionAdded) else None
-    if before is not None and before not in message.valid:
-        before = None
-    return f" ({link('guide', guide + place_of(message, version, before))})"
+    address = address_of(change) if guide else ""
+    return f" ({link('guide', guide + address)})" if address else ""
 
 
-def _rows(changes: Iterable[Change]) -> Iterator[tuple[str, str, str]]:
+def _rows(changes: Iterable[Change], guide: str) -> Iterator[tuple[str, str, str]]:
     """A row for each message whose versions changed and for each changed field: its name, before and after."""
     for change in changes:
         if not isinstance(change, AnyMessageChange):
@@ -101,23 +93,34 @@ def _rows(changes: Iterable[Change]) -> Iterator[tuple[str, str, str]]:
             if was.valid != now.valid:
                 yield code(now.name), in_words(was.valid), in_words(now.valid)
         if isinstance(change, FieldReordered):
-            yield code(change.subject), _place(change.before), _place(change.after)
+            yield _named(change.message, change.after, change.after, guide), _place(change.before), _place(
+                change.after
+            )
         elif isinstance(change, FieldChange):
-            yield _field_row(change.message, change.before, change.after)
+            yield _field_row(change.message, change.before, change.after, guide)
         elif isinstance(change, VersionAdded):
             old, new = ({site.path: site for site in side.fields} for side in (change.old, change.new))
             for site in (*change.added, *change.removed, *change.changed):
-                yield _field_row(change.message, old.get(site.path), new.get(site.path))
+                yield _field_row(change.message, old.get(site.path), new.get(site.path), guide)
+
+
+def _named(message: Message, site: FieldSite, after: FieldSite | None, guide: str) -> str:
+    """The name of a field, with a link if the new side has it."""
+    name, place = code(f"{message.name}.{site.path}"), place_of_site(after) if guide and after else ""
+    return link(name, guide + place_of(message, field=place)) if place else name
 
 
 def _place(site: FieldSite) -> str:
     return f"place {site.struct.fields.index(site.field) + 1} of {len(site.struct.fields)}"
 
 
-def _field_row(message: Message, before: FieldSite | None, after: FieldSite | None) -> tuple[str, str, str]:
+def _field_row(
+    message: Message, before: FieldSite | None, after: FieldSite | None, guide: str
+) -> tuple[str, str, str]:
     site = after or before
     assert site is not None
-    return code(f"{message.name}.{site.path}"), _described(before, after), _described(after, before)
+    name = _named(message, site, after, guide)
+    return name, _described(before, after), _described(after, before)
 
 
 def _described(site: FieldSite | None, other: FieldSite | None) -> str:

@@ -6,11 +6,13 @@ Text, GitHub annotations and JUnit are the same as for diagnostics. JSON has mor
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
-from kwirec.diagnostics.diagnostic import Label
+from kwirec.diagnostics.diagnostic import Diagnostic, Label
 from kwirec.diagnostics.render import render
 from kwirec.diagnostics.render_text import summary
+from kwirec.diff.addresses import address_of
 from kwirec.diff.changes import AnyMessageChange
 from kwirec.diff.judge import JudgedChange, Judgement
 from kwirec.diff.markdown import render_markdown
@@ -24,12 +26,19 @@ FORMATS = ("text", "markdown", "json", "github", "junit")
 def render_diff(
     judgement: Judgement, old: Side, new: Side, form: str = "text", *, color: bool = False, guide: str = ""
 ) -> str:
-    """The whole report of a diff. Markdown has links to ``guide``, the address of a guide of the new side."""
+    """The whole report of a diff, with links to ``guide``, the address of a guide of the new side."""
     if form == "markdown":
         return render_markdown(judgement, old, new, guide)
     if form == "json":
-        return "".join(json_line(_as_dict(judged)) + "\n" for judged in (*judgement.findings, *judgement.waived))
-    return render([judged.diagnostic for judged in judgement.findings], form, color=color)
+        return "".join(
+            json_line(_as_dict(judged, guide)) + "\n" for judged in (*judgement.findings, *judgement.waived)
+        )
+    return render([_linked(judged, guide) for judged in judgement.findings], form, color=color)
+
+
+def _linked(judged: JudgedChange, guide: str) -> Diagnostic:
+    address = address_of(judged.change) if guide else ""
+    return replace(judged.diagnostic, guide=f"{guide}{address}") if address else judged.diagnostic
 
 
 def diff_summary(judgement: Judgement, level: Level) -> str:
@@ -38,9 +47,9 @@ def diff_summary(judgement: Judgement, level: Level) -> str:
     return f"{summary(judged.diagnostic for judged in judgement.findings)} at level {level.word}{waived}"
 
 
-def _as_dict(judged: JudgedChange) -> dict[str, Any]:
+def _as_dict(judged: JudgedChange, guide: str) -> dict[str, Any]:
     """A finding as a JSON object; the first of ``places`` is the primary one."""
-    diagnostic, change = judged.diagnostic, judged.change
+    diagnostic, change = _linked(judged, guide), judged.change
     return {
         "rule": judged.rule.name,
         "level": judged.rule.level.word,
@@ -54,6 +63,7 @@ def _as_dict(judged: JudgedChange) -> dict[str, Any]:
         "notes": list(diagnostic.notes),
         "helps": list(diagnostic.helps),
         "waived": judged.waiver.reason if judged.waiver else None,
+        **({"guide": diagnostic.guide} if diagnostic.guide else {}),
     }
 
 

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from urllib.parse import urlsplit
 
+from kwirec.diagnostics.diagnostic import Diagnostic
 from kwirec.emitters.modules import module_path
-from kwirec.ir.schema import Message, MessageKind
+from kwirec.guide.fields import field_rows
+from kwirec.guide.page import anchor
+from kwirec.ir.schema import Message, MessageKind, Schema, StructType, base_type
 from kwirec.naming import python_name
 
 PARTS = {
@@ -37,6 +42,48 @@ def place_of(message: Message, version: int | None = None, before: int | None = 
     chosen = "" if version is None else f"-v{version}"
     other = "" if before is None else f"-vs-{before}"
     return f"{page_of(module_path(message))}#{part_of(message)}{chosen}{other}{f'.{field}' if field else ''}"
+
+
+def field_place(message: Message, path: str) -> str:
+    """The place of a field whose path is ``Topics.Partitions``: ``topics.partitions``. A path that begins with a
+    common struct leads to the first field of this struct that has it. Empty if the page does not have the field."""
+    first, _, rest = path.partition(".")
+    owners = [place for place, name in _places(message, message.root.name, "") if name == first]
+    wanted = [_snake(path), *(f"{owner}.{_snake(rest)}" if rest else owner for owner in owners)]
+    shown = {row.place for row in field_rows(message)}
+    return next((place for place in wanted if place in shown), "")
+
+
+def _snake(path: str) -> str:
+    return ".".join(map(python_name, path.split(".")))
+
+
+def _places(message: Message, struct: str, prefix: str) -> Iterator[tuple[str, str]]:
+    """The places of fields with a struct, each with the name of its struct, outer ones first."""
+    for one in message.struct(struct).fields:
+        base = base_type(one.type)
+        if isinstance(base, StructType):
+            place = f"{prefix}{python_name(one.name)}"
+            yield place, base.name
+            yield from _places(message, base.name, f"{place}.")
+
+
+def enum_place(enum: str, value: str | None = None) -> str:
+    """An enum or one of its values: ``enums.html#IsolationLevel.READ_COMMITTED``."""
+    return f"enums.html#{anchor(enum)}{f'.{anchor(value)}' if value else ''}"
+
+
+def linked(diagnostics: Iterable[Diagnostic], schema: Schema, base: str) -> Iterator[Diagnostic]:
+    """The findings, each with the address of what it is about, if the guide at ``base`` has a page for it."""
+    messages = {message.name: message for message in schema.messages if message.valid}
+    enums = {enum.name: {value.name for value in enum.values} for enum in schema.enums}
+    for one in diagnostics:
+        name, path = one.message_name or "", one.field_path
+        if name in messages:
+            here = place_of(messages[name], field=field_place(messages[name], path) if path else "")
+        else:
+            here = enum_place(name, path if path in enums[name] else None) if name in enums else ""
+        yield replace(one, guide=f"{base}{here}") if here else one
 
 
 def guide_base(url: str) -> str:

@@ -1,0 +1,37 @@
+"""Where the guide of the new side has what changed."""
+
+from __future__ import annotations
+
+from kwirec.diff.changes import AnyMessageChange, Change, FieldChange, VersionAdded
+from kwirec.diff.enum_changes import EnumChange, ValueChange
+from kwirec.guide.links import enum_place, field_place, place_of
+from kwirec.ir.sites import FieldSite
+
+
+def address_of(change: Change) -> str:
+    """The address, relative to the folder of the guide; empty if the new side no longer has what changed.
+
+    It leads to the newest version that changed and that the new side still has, and to the field that changed.
+    """
+    if isinstance(change, EnumChange):
+        value = change.after.name if isinstance(change, ValueChange) and change.after else None
+        return enum_place(change.new.name, value) if change.new else ""
+    if not isinstance(change, AnyMessageChange) or change.new is None or not change.new.message.valid:
+        return ""
+    message = change.new.message
+    version = max(change.versions.intersection(message.valid), default=None)
+    before = change.before if isinstance(change, VersionAdded) else None
+    if version is None or (before is not None and before not in message.valid):
+        before = None
+    return place_of(message, version, before, field=_field_of(change))
+
+
+def _field_of(change: AnyMessageChange) -> str:
+    """The place of the changed field, if the new side has one version with it."""
+    site = change.after if isinstance(change, FieldChange) else None
+    return place_of_site(site) if site else ""
+
+
+def place_of_site(site: FieldSite) -> str:
+    """The place of a field on the page of its message; empty if no version has it."""
+    return field_place(site.message, site.path) if site.path else ""
