@@ -27,7 +27,8 @@ class Connection:
     """One TCP connection; ``started`` is when it was first seen, in seconds since the epoch.
 
     ``complete`` is true if its handshake was captured: then nothing is missing at the beginning. ``guess`` is set if
-    it is uncertain which side is the client: neither a handshake nor given ports say so.
+    it is uncertain which side is the client: neither a handshake nor given ports say so. ``encryption`` says why a
+    TLS connection was not decrypted although there are secrets.
     """
 
     client: Peer
@@ -35,6 +36,7 @@ class Connection:
     started: float
     complete: bool
     guess: Guess | None = field(default=None, compare=False)
+    encryption: str = field(default="", compare=False)
 
     @property
     def id(self) -> str:

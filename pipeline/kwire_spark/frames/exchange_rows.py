@@ -61,12 +61,24 @@ class ExchangeRows:
     """
 
     __slots__ = (
-        *("contexts", "_errors", "_foreign", "_gaps", "_large", "_lost", "_number", "_partial", "_peers"),
+        *(
+            "contexts",
+            "_encryption",
+            "_errors",
+            "_foreign",
+            "_gaps",
+            "_large",
+            "_lost",
+            "_number",
+            "_partial",
+            "_peers",
+        ),
         *("_projection", "_shown", "_skipped", "_stray", "_waiting", "held"),
     )
 
     def __init__(self, connection: Connection, projection: ConnectionProjection) -> None:
         self._peers = peers(connection)
+        self._encryption = f" ({connection.encryption})" if connection.encryption else ""
         self._errors, self._shown, self._large = projection.errors, projection.shown, projection.budget.decoded
         self._projection = projection
         self.held = 0
@@ -181,7 +193,7 @@ class ExchangeRows:
                 self._exchange(rows, asked, None, "unanswered", event.reason)
         elif isinstance(event, NotKafka):
             name = "an unknown protocol" if event.protocol == "unknown" else event.protocol
-            self._foreign = f"{NOT_KAFKA}{name}"
+            self._foreign = f"{NOT_KAFKA}{name}{self._encryption}"
             rows.append(self._unread(self._foreign, len(event.data), source, position))
         elif isinstance(event, Gap):
             self._gaps += 1

@@ -1,0 +1,305 @@
+"""TLS with a key log: the tables are those of the bare capture. Without secrets it stays encrypted, and says so."""
+
+from __future__ import annotations
+
+import random
+import ssl
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kwire.connection import CLIENT, SERVER
+from kwire_spark.capture import Broken, Piece, read_pieces
+from kwire_spark.frames import frame_batches
+from kwire_spark.options import OptionError
+from kwire_spark.unread import ENDED_EARLY, HANDSHAKE_LOST, NO_SECRETS, OTHER_SECRETS, TLS
+from tests.effort import examples
+from tests.pipeline.capture_files import Conversation, merged, packets, recorded, write_pcap
+from tests.pipeline.tls_talks import Tls, certificate
+
+pytest.importorskip("cryptography")
+
+from kwire_spark.tls import KeyLog, decrypted, decryption, read_key_log
+from kwire_spark.tls.connection import TRIES
+from kwire_spark.tls.protection import Protection13
+
+V12, V13 = ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3
+RECORDING = "librdkafka-on-4.1.1"
+
+
+@pytest.fixture(scope="module")
+def pem(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return certificate(tmp_path_factory.mktemp("tls"))
+
+
+@pytest.fixture
+def keys(tmp_path: Path) -> Path:
+    return tmp_path / "keys"
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "capture.pcap"
+
+
+@cache
+def talks() -> list[Conversation]:
+    return recorded(RECORDING)
+
+
+def written(path: Path, made: list[Conversation], **options: Any) -> Path:
+    return write_pcap(path, merged(packets(talk, **options) for talk in made))
+
+
+def rows(path: Path, keys: KeyLog | None = None) -> list[dict[str, Any]]:
+    """EXCHANGES, without what packets have to do with."""
+    pieces = read_pieces([str(path)])
+    found = []
+    for batch in frame_batches(decrypted(pieces, keys) if keys else pieces, table="exchanges"):
+        found += batch.to_pylist()
+    for row in found:
+        for column in ("source", "position", "connection"):
+            del row[column]
+    return sorted(found, key=lambda row: (row["client_port"], row["number"] or 0, row["_corrupt"] or ""))
+
+
+def reasons(path: Path, keys: KeyLog) -> set[str]:
+    return {row["_corrupt"] for row in rows(path, keys) if row["_corrupt"]}
+
+
+def contents(path: Path, keys: KeyLog) -> tuple[bytes, bytes]:
+    found = [one for one in decrypted(read_pieces([str(path)]), keys) if isinstance(one, Piece)]
+    client, server = (b"".join(one.data for one in found if one.direction == side) for side in (CLIENT, SERVER))
+    return client, server
+
+
+SUITES = {
+    "1.3": (V13, ""),
+    **{f"1.2 {name}": (V12, name) for name in (
+        "ECDHE-RSA-AES128-GCM-SHA256", "ECDHE-RSA-AES256-GCM-SHA384", "ECDHE-RSA-CHACHA20-POLY1305",
+        "AES256-CCM", "AES128-CCM8", "AES128-GCM-SHA256", "ECDHE-RSA-AES128-SHA",
+        "ECDHE-RSA-AES256-SHA384", "AES256-SHA256", "ECDHE-RSA-AES128-SHA256",
+    )},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SUITES)
+def test_what_is_encrypted_counts_as_if_it_were_not(path: Path, keys: Path, pem: Path, name: str) -> None:
+    tls = Tls.make(pem, keys, *SUITES[name])
+    bare = rows(written(path, talks()))
+    assert len([row for row in bare if row["outcome"] == "answered"]) > 50
+    written(path, [tls.through(talk) for talk in talks()])
+    assert rows(path, read_key_log(str(keys))) == bare
+    assert not [row for row in rows(path) if row["api"]]
+
+
+@pytest.mark.parametrize("version", [V12, V13])
+def test_both_ends_may_have_certificates(path: Path, keys: Path, pem: Path, version: ssl.TLSVersion) -> None:
+    tls = Tls.make(pem, keys, version)
+    tls.asks_for_certificates(pem)
+    written(path, [tls.through(LONG)])
+    assert contents(path, read_key_log(str(keys))) == SAID
+
+
+@pytest.mark.parametrize("tickets", [True, False])
+@pytest.mark.parametrize("version", [V12, V13])
+def test_sessions_may_be_resumed(path: Path, keys: Path, pem: Path, version: ssl.TLSVersion, tickets: bool) -> None:
+    tls = Tls.make(pem, keys, version)
+    if not tickets:
+        tls.server.options |= ssl.OP_NO_TICKET
+    for resumed in (False, True, True):
+        written(path, [tls.through(LONG)])
+        assert tls.resumed == resumed
+        assert contents(path, read_key_log(str(keys))) == SAID
+
+
+LONG = Conversation(
+    [(CLIENT, 0.0, b"question " * 300), (SERVER, 0.1, random.Random(1).randbytes(50_000)), (CLIENT, 0.2, b"bye")]
+)
+SAID = LONG.said(CLIENT), LONG.said(SERVER)
+
+
+def small(data: bytes) -> Iterator[bytes]:
+    """A record for each hundred bytes."""
+    return (data[at : at + 100] for at in range(0, len(data), 100))
+
+
+@pytest.mark.parametrize("size", [1, 7, 1448, 60_000])
+@pytest.mark.parametrize("split", [None, small])
+def test_records_may_be_cut_anywhere(
+    path: Path, keys: Path, pem: Path, size: int, split: Callable[[bytes], Iterator[bytes]] | None
+) -> None:
+    talk = Tls.make(pem, keys).through(LONG, split)
+    written(path, [talk], size=size, acks=False)
+    assert contents(path, read_key_log(str(keys))) == SAID
+
+
+@pytest.mark.parametrize("kind", ["another session", "half a handshake", "other secrets", "ended"])
+def test_what_cannot_be_decrypted_says_why(path: Path, keys: Path, pem: Path, kind: str) -> None:
+    tls = Tls.make(pem, keys)
+    talk = tls.through(LONG)
+    made = packets(talk)
+    known = read_key_log(str(keys))
+    if kind == "another session":
+        keys.write_bytes(b"")
+        Tls.make(pem, keys).through(LONG)
+        known = read_key_log(str(keys))
+    elif kind == "half a handshake":
+        made = packets(talk, size=100, acks=False)
+        first = next(n for n, one in enumerate(made) if one.source == LONG.server and one.data)
+        del made[first + 1]
+    elif kind == "ended":
+        made = packets(replace(talk, segments=talk.segments[:1]))
+    else:
+        lines = [line[:-64] + "0" * 64 if "HANDSHAKE" in line else line for line in keys.read_text().splitlines()]
+        keys.write_text("\n".join(lines))
+        known = read_key_log(str(keys))
+    write_pcap(path, made)
+    why = {
+        "another session": f"{TLS} ({NO_SECRETS})",
+        "half a handshake": f"{TLS} ({HANDSHAKE_LOST})",
+        "other secrets": f"{TLS} ({OTHER_SECRETS})",
+        "ended": f"{TLS} ({ENDED_EARLY})",
+    }
+    assert why[kind] in reasons(path, known)
+    assert not [row for row in rows(path, known) if row["api"]]
+    assert sum(row["unread"] or 0 for row in rows(path, known)) == sum(row["unread"] or 0 for row in rows(path))
+
+
+def test_a_cipher_that_is_not_decrypted_is_named(path: Path, keys: Path, pem: Path) -> None:
+    written(path, [Tls.make(pem, keys, V12, "ECDHE-ARIA128-GCM-SHA256").through(LONG)])
+    assert reasons(path, read_key_log(str(keys))) == {f"{TLS} (TLS with cipher suite 0xc060 is not decrypted)"}
+
+
+def test_connections_with_and_without_tls_and_secrets_are_told_apart(path: Path, keys: Path, pem: Path) -> None:
+    first, second, third = talks()[:3]
+    other = Tls.make(pem, keys.with_name("other")).through(second)
+    written(path, [first, other, Tls.make(pem, keys).through(third)])
+    found = rows(path, read_key_log(str(keys)))
+    written(path, [first, third])
+    assert [row for row in found if not row["_corrupt"]] == [row for row in rows(path) if not row["_corrupt"]]
+    assert {row["client_port"] for row in found if row["_corrupt"]} == {second.client.port}
+
+
+LOSSES = ("1.3", "1.2 ECDHE-RSA-AES128-GCM-SHA256", "1.2 ECDHE-RSA-CHACHA20-POLY1305", "1.2 AES256-SHA256")
+
+
+@pytest.mark.parametrize("name", LOSSES)
+@pytest.mark.parametrize("lost", [1, 3, 40])
+def test_after_lost_packets_the_rest_is_read(path: Path, keys: Path, pem: Path, name: str, lost: int) -> None:
+    talk = replace(LONG, segments=[(SERVER, n / 10, bytes([n % 256]) * 500) for n in range(200)])
+    made = packets(Tls.make(pem, keys, *SUITES[name]).through(talk), acks=False, size=300)
+    data = [n for n, one in enumerate(made) if one.source == LONG.server and one.data]
+    made = [one for n, one in enumerate(made) if n not in data[50 : 50 + lost]]
+    write_pcap(path, made)
+    found = [one for one in decrypted(read_pieces([str(path)]), read_key_log(str(keys))) if isinstance(one, Piece)]
+    got = [one for one in found if one.kind == "data"]
+    assert 200 - lost - 2 <= len(got) < 200
+    assert [one.data[0] for one in got] == sorted(one.data[0] for one in got)
+    assert all(one.data == bytes([one.data[0]]) * 500 for one in got)
+    assert [one.kind for one in found].count("gap") >= 1
+
+
+def test_a_loss_within_a_record_has_its_size(path: Path, keys: Path, pem: Path) -> None:
+    talk = replace(LONG, segments=[(SERVER, n / 10, bytes([n]) * 5000) for n in range(10)])
+    made = packets(Tls.make(pem, keys).through(talk), acks=False, size=1000)
+    lost = [n for n, one in enumerate(made) if one.source == LONG.server and len(one.data) == 1000][12]
+    write_pcap(path, made[:lost] + made[lost + 1 :])
+    found = [one for one in decrypted(read_pieces([str(path)]), read_key_log(str(keys))) if isinstance(one, Piece)]
+    assert [(one.kind, one.size) for one in found].count(("gap", 5000)) == 1
+    assert len([one for one in found if one.kind == "data"]) == 9
+
+
+def test_no_guess_goes_on_for_ever(path: Path, keys: Path, pem: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a loss, records that are none are tried with some numbers, and then not any more."""
+    tried: list[int] = []
+    monkeypatch.setattr(Protection13, "open", _counting(Protection13.open, tried))
+    made = packets(Tls.make(pem, keys).through(LONG), ending=0)
+    last = made[-1]
+    late = replace(last, source=LONG.server, target=LONG.client, seq=last.ack + 5000, ack=last.seq)
+    record = b"\x17\3\3\0\x64" + bytes(100)
+    garbage = [
+        replace(late, seq=late.seq + n * 105 & 0xFFFFFFFF, data=record, time=last.time + 2 + n) for n in range(300)
+    ]
+    write_pcap(path, made + garbage)
+    assert contents(path, read_key_log(str(keys))) == SAID
+    assert 1000 < len(tried) < 2 * TRIES
+
+
+def _counting(function: Callable[..., Any], calls: list[int]) -> Callable[..., Any]:
+    def counted(*arguments: Any) -> Any:
+        calls.append(1)
+        return function(*arguments)
+
+    return counted
+
+
+@pytest.mark.parametrize("held", [1000, 40_000])
+def test_what_waits_is_bounded(path: Path, keys: Path, pem: Path, monkeypatch: pytest.MonkeyPatch, held: int) -> None:
+    monkeypatch.setattr(decryption, "HELD", held)
+    tls = Tls.make(pem, keys)
+    written(path, [tls.through(replace(LONG, client=replace(LONG.client, port=40000 + n))) for n in range(20)])
+    found = [*decrypted(read_pieces([str(path)]), read_key_log(str(keys)))]
+    for side in (CLIENT, SERVER):
+        said = b"".join(one.data for one in found if isinstance(one, Piece) and one.direction == side)
+        assert len(said) > 0
+    gaps = {one.connection.id for one in found if isinstance(one, Piece) and one.kind == "gap"}
+    whole = {one.connection.id for one in found if isinstance(one, Piece)} - gaps
+    for name in whole:
+        said = b"".join(one.data for one in found if isinstance(one, Piece) and one.connection.id == name)
+        assert len(said) >= len(SAID[0]) + len(SAID[1])
+
+
+@examples(1)
+@given(st.lists(st.tuples(st.integers(0, 60_000), st.binary(min_size=1, max_size=20)), max_size=5), st.booleans())
+def test_no_bytes_whatsoever_raise(
+    tmp_path_factory: pytest.TempPathFactory, changes: list[tuple[int, bytes]], old: bool
+) -> None:
+    folder, name = tmp_path_factory.getbasetemp(), f"random{old}"
+    made, keys = _made(folder, name, V12 if old else V13)
+    stream = bytearray(b"".join(data for _, _, data in made.segments))
+    for at, new in changes:
+        stream[at % len(stream) : at % len(stream) + len(new)] = new
+    segments, at = [], 0
+    for direction, time, data in made.segments:
+        segments.append((direction, time, bytes(stream[at : at + len(data)])))
+        at += len(data)
+    path = written(folder / f"{name}.pcap", [replace(made, segments=segments)])
+    found = [*decrypted(read_pieces([str(path)]), keys)]
+    assert all(isinstance(one, Piece | Broken) for one in found)
+    assert [one.kind for one in found if isinstance(one, Piece)].count("closed") == 1
+
+
+@cache
+def _made(folder: Path, name: str, version: ssl.TLSVersion) -> tuple[Conversation, KeyLog]:
+    talk = Tls.make(certificate(folder), folder / name, version).through(LONG)
+    return talk, read_key_log(str(folder / name))
+
+
+def test_secrets_are_never_shown(keys: Path, pem: Path) -> None:
+    Tls.make(pem, keys).through(LONG)
+    known = read_key_log(str(keys))
+    assert (len(known), repr(known)) == (1, "<KeyLog of 1 connections>")
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (b"", "has no secrets"),
+        (b"CLIENT_RANDOM 00 11\n", "has no secrets"),
+        (b"\xff" * 1000, "has no secrets"),
+        (None, "cannot be read: No such file"),
+    ],
+)
+def test_a_key_log_without_secrets_is_an_error(keys: Path, text: bytes | None, reason: str) -> None:
+    if text is not None:
+        keys.write_bytes(text)
+    with pytest.raises(OptionError, match=reason) as caught:
+        read_key_log(str(keys))
+    assert "11" not in str(caught.value).replace(str(keys), "")
