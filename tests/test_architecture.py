@@ -65,7 +65,7 @@ PIPELINE_LAYERS = (
     ("folders", "unread"),
     ("storage",),
     ("capture", "columns", "csv_cells", "options", "spark_types", "worker"),
-    ("stored",),
+    ("stored", "tls"),
     ("inputs", "rows", "session", "state"),
     ("projection", "tables"),
     ("frames", "reports", "segments"),

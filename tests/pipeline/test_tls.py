@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import random
+import shutil
 import ssl
+import struct
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cache
@@ -16,16 +19,18 @@ from hypothesis import strategies as st
 
 from kwire.connection import CLIENT, SERVER
 from kwire_spark.capture import Broken, Piece, read_pieces
+from kwire_spark.command import run
 from kwire_spark.frames import frame_batches
-from kwire_spark.options import OptionError
-from kwire_spark.unread import ENDED_EARLY, HANDSHAKE_LOST, NO_SECRETS, OTHER_SECRETS, TLS
+from kwire_spark.options import OptionError, Options
+from kwire_spark.readers import CaptureReader
+from kwire_spark.unread import ENDED_EARLY, HANDSHAKE_LOST, NO_LIBRARY, NO_SECRETS, OTHER_SECRETS, TLS
 from tests.effort import examples
-from tests.pipeline.capture_files import Conversation, merged, packets, recorded, write_pcap
-from tests.pipeline.tls_talks import Tls, certificate
+from tests.pipeline.capture_files import Conversation, block, merged, packets, recorded, write_pcap, write_pcapng
+from tests.pipeline.tls_talks import Recorder, Tls, certificate
 
 pytest.importorskip("cryptography")
 
-from kwire_spark.tls import KeyLog, decrypted, decryption, read_key_log
+from kwire_spark.tls import KeyLog, decrypted, decryption, key_log, read_key_log
 from kwire_spark.tls.connection import TRIES
 from kwire_spark.tls.protection import Protection13
 
@@ -303,3 +308,73 @@ def test_a_key_log_without_secrets_is_an_error(keys: Path, text: bytes | None, r
     with pytest.raises(OptionError, match=reason) as caught:
         read_key_log(str(keys))
     assert "11" not in str(caught.value).replace(str(keys), "")
+
+
+def in_pcapng(path: Path, made: Conversation, text: bytes, *, order: str = "<") -> Path:
+    """A capture that has the key log before its packets."""
+    data = write_pcapng(path, packets(made), order=order).read_bytes()
+    first = data.index(struct.pack(order + "I", 6), 40)
+    secrets = block(10, struct.pack(order + "II", 0x544C534B, len(text)) + text, order)
+    path.write_bytes(data[:first] + secrets + data[first:])
+    return path
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+def test_secrets_in_pcapng(path: Path, keys: Path, pem: Path, order: str) -> None:
+    in_pcapng(path, Tls.make(pem, keys).through(LONG), keys.read_bytes(), order=order)
+    known = KeyLog()
+    found = [*decrypted(read_pieces([str(path)], secrets=known.add), known)]
+    assert b"".join(one.data for one in found if isinstance(one, Piece) and one.direction == SERVER) == SAID[1]
+
+
+def reported(path: Path, **options: str) -> list[dict[str, Any]]:
+    """The rows that the source of captures gives."""
+    reader = CaptureReader(Options({"path": str(path), "rows": "exchanges", **options}))
+    return [row for task in reader.tasks() for batch in reader.read(task) for row in batch.to_pylist()]
+
+
+def test_the_source_takes_key_logs_from_files_and_captures(path: Path, keys: Path, pem: Path) -> None:
+    talk = max(talks(), key=lambda one: len(one.segments))
+    wanted = [row["api"] for row in reported(written(path, [talk]))]
+    assert all(wanted)
+    hidden = Tls.make(pem, keys).through(talk)
+    written(path, [hidden])
+    assert [row["api"] for row in reported(path, keyLog=str(keys))] == wanted
+    assert [row["api"] for row in reported(in_pcapng(path, hidden, keys.read_bytes()))] == wanted
+    assert {row["_corrupt"] for row in reported(written(path, [hidden]))} == {TLS}
+
+
+def test_without_the_library_captures_are_read_and_say_so(
+    path: Path, keys: Path, pem: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    in_pcapng(path, Tls.make(pem, keys).through(LONG), keys.read_bytes())
+    monkeypatch.setitem(sys.modules, "kwire_spark.tls.protection", None)
+    assert {row["_corrupt"] for row in reported(path)} == {f"{TLS} ({NO_LIBRARY})"}
+    monkeypatch.setattr(key_log, "find_spec", lambda name: None)
+    with pytest.raises(OptionError, match="install cryptography"):
+        reported(path, keyLog=str(keys))
+
+
+def test_the_command_decrypts(
+    path: Path, keys: Path, pem: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    written(path, [Tls.make(pem, keys).through(talk) for talk in talks()])
+    arguments = ["clients", str(path), "--engine", "local", "--out", str(tmp_path / "out"), "--key-log"]
+    assert run([*arguments, str(keys)]) == 0
+    told = capsys.readouterr()
+    assert "100 % of the bytes of connections were read" in " ".join(told.out.split())
+    secret = keys.read_text().split()[2]
+    assert secret not in told.out + told.err
+    assert not [one for one in (tmp_path / "out").rglob("*") if one.is_file() and secret.encode() in one.read_bytes()]
+    assert run([*arguments, str(path)]) == 2
+    assert "has no secrets" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="there is no openssl here")
+def test_keys_may_be_updated(path: Path, keys: Path, pem: Path) -> None:
+    """As OpenSSL's own client does it at the letters k and K, K asking the other end for the same."""
+    said = Recorder(pem, keys).talk([b"first\n", b"k\n", b"second\n", b"K\n", b"third\n", b"K\n", b"fourth\n"])
+    written(path, [said])
+    client, server = contents(path, read_key_log(str(keys)))
+    assert client == b"first\nsecond\nthird\nfourth\n"
+    assert server == client.upper()

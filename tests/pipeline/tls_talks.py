@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import socket
 import ssl
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from subprocess import DEVNULL, PIPE, Popen
 
 import pytest
 
@@ -127,3 +129,61 @@ class _Ends:
             with suppress(ssl.SSLError):
                 self.objects[direction].unwrap()
             self.send(direction)
+
+
+@dataclass
+class Recorder:
+    """Runs OpenSSL's client against a server that answers in upper case, and records what is on the wire."""
+
+    pem: Path
+    keys: Path
+
+    def talk(self, lines: Sequence[bytes]) -> Conversation:
+        """What both say if these lines are the client's input; each waits until the wire is silent."""
+        self.segments: list[Segment] = []
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(self.pem)
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            command = ["openssl", "s_client", "-quiet", "-no_ign_eof", "-tls1_3", "-keylogfile", str(self.keys)]
+            command += ["-connect", f"127.0.0.1:{listener.getsockname()[1]}"]
+            process = Popen(command, stdin=PIPE, stdout=DEVNULL, stderr=DEVNULL)
+            try:
+                self._serve(context, listener, process, lines)
+            finally:
+                process.kill()
+                process.wait()
+        return Conversation(self.segments)
+
+    def _serve(
+        self, context: ssl.SSLContext, listener: socket.socket, process: Popen[bytes], lines: Sequence[bytes]
+    ) -> None:
+        assert process.stdin is not None
+        listener.settimeout(20)
+        client, _ = listener.accept()
+        incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+        server = context.wrap_bio(incoming, outgoing, server_side=True)
+        with client:
+            client.settimeout(0.3)
+            done, left = False, [*lines]
+            while True:
+                try:
+                    data = client.recv(1 << 16)
+                except TimeoutError:
+                    if not left:
+                        return
+                    process.stdin.write(left.pop(0))
+                    process.stdin.flush()
+                    continue
+                if not data:
+                    return
+                self.segments.append((CLIENT, len(self.segments) / 100, data))
+                incoming.write(data)
+                with suppress(ssl.SSLWantReadError):
+                    if not done:
+                        server.do_handshake()
+                        done = True
+                    while True:
+                        server.write(server.read(1 << 16).upper())
+                if data := outgoing.read():
+                    self.segments.append((SERVER, len(self.segments) / 100, data))
+                    client.sendall(data)

@@ -38,12 +38,20 @@ def limit_of(snaplen: int) -> int:
     return max(LARGEST, snaplen if snaplen <= BELIEVED else 0)
 
 
+Secrets = Callable[[bytes], None]
+"""Takes the text of a key log."""
+
+
 class Report:
-    """The problems of a file: each kind once, at its first position. Those of packets are counted until the end."""
+    """The problems of a file: each kind once, at its first position. Those of packets are counted until the end.
 
-    __slots__ = ("_counted", "_known", "new", "source")
+    ``secrets`` takes the key logs in the file, if anybody wants them.
+    """
 
-    def __init__(self, source: str) -> None:
+    __slots__ = ("_counted", "_known", "new", "secrets", "source")
+
+    def __init__(self, source: str, secrets: Secrets | None = None) -> None:
+        self.secrets = secrets
         self.source = source
         self._known: set[str] = set()
         self._counted: dict[str, Broken] = {}

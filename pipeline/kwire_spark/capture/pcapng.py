@@ -10,7 +10,9 @@ from kwire_spark.capture.packets import Link, link_of
 from kwire_spark.capture.pcap import BELIEVED, LARGEST, LATEST, Mark, Record, Report, resumed
 from kwire_spark.storage import Window
 
-SECTION, INTERFACE, OLD_PACKET, SIMPLE_PACKET, PACKET = 0x0A0D0D0A, 1, 2, 3, 6
+SECTION, INTERFACE, OLD_PACKET, SIMPLE_PACKET, PACKET, SECRETS = 0x0A0D0D0A, 1, 2, 3, 6, 10
+KEY_LOG = 0x544C534B
+"""The type of the secrets that are a key log of TLS."""
 MAGIC = struct.pack("<I", SECTION)
 """The same in both byte orders; the field after the next one indicates the order."""
 ORDERS = {b"\x4d\x3c\x2b\x1a": "<", b"\x1a\x2b\x3c\x4d": ">"}
@@ -62,6 +64,8 @@ def pcapng_records(window: Window, report: Report) -> Iterator[Record]:
                     report.add(window.base + at, _wrong(number, interfaces, captured, size - 32), "packet")
             elif kind == INTERFACE and len(interfaces) < MOST_INTERFACES:
                 interfaces.append(_interface(buffer, at, stop, order, window.base, report))
+            elif kind == SECRETS and report.secrets is not None and number == KEY_LOG:
+                report.secrets(buffer[at + 16 : min(at + 16 + high, stop - 4)])
             elif kind in (SIMPLE_PACKET, OLD_PACKET):
                 record = _other(buffer, at, kind, size, order, interfaces, time)
                 if record is None:

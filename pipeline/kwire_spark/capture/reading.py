@@ -11,7 +11,7 @@ from zlib import crc32
 
 from kwire_spark.capture.ordering import PACKET_SIZE
 from kwire_spark.capture.packets import RST, Packet, packet, ports_of, reverse
-from kwire_spark.capture.pcap import MAGICS, Record, Report, pcap_records
+from kwire_spark.capture.pcap import MAGICS, Record, Report, Secrets, pcap_records
 from kwire_spark.capture.pcapng import MAGIC, pcapng_records
 from kwire_spark.capture.pieces import Broken, Piece
 from kwire_spark.capture.servers import Servers
@@ -31,13 +31,18 @@ BEGINNING = 64
 
 
 def file_packets(
-    path: str, passed: Container[bytes] = (), start: float = ALWAYS, end: float = NEVER
+    path: str,
+    passed: Container[bytes] = (),
+    start: float = ALWAYS,
+    end: float = NEVER,
+    secrets: Secrets | None = None,
 ) -> Iterator[Packet | Broken]:
     """The TCP packets of a file from ``start`` to ``end``, exclusive, and the file's problems.
 
-    Packets whose key is in ``passed`` are skipped as fast as possible; the set may grow meanwhile.
+    Packets whose key is in ``passed`` are skipped as fast as possible; the set may grow meanwhile. ``secrets`` takes
+    the key logs in the file.
     """
-    report = Report(path)
+    report = Report(path, secrets)
     unwrapper = Unwrapper(report)
     with closing(Window(path)) as window:
         try:
@@ -212,6 +217,7 @@ def read_pieces(
     start: float | None = None,
     end: float | None = None,
     most: int = MOST_CONNECTIONS,
+    secrets: Secrets | None = None,
 ) -> Iterator[Piece | Broken]:
     """The pieces of all connections, and errors of files. All files are one capture: their packets are merged by
     time.
@@ -220,12 +226,13 @@ def read_pieces(
     ``ports`` are server ports: only connections to them are returned. Without it, the sender of the SYN is the
     client; if there was none, the connection has a ``guess``. ``start`` (inclusive)
     and ``end`` (exclusive), in seconds since the epoch, limit the packets. At most ``most`` connections are kept in
-    memory. Neither the content of a file nor an unreadable file raises an error.
+    memory. ``secrets`` takes the key logs in the files, each before the packets that follow it. Neither the content
+    of a file nor an unreadable file raises an error.
     """
     connections = Connections(share, ports, most)
     first = ALWAYS if start is None else start
     last = NEVER if end is None else end
-    for item in capture_packets(files, connections.passed, first, last):
+    for item in capture_packets(files, connections.passed, first, last, secrets):
         if isinstance(item, Packet):
             yield from connections.add(item)
         elif share[0] == 0:
@@ -234,14 +241,18 @@ def read_pieces(
 
 
 def capture_packets(
-    files: Sequence[str], passed: Container[bytes] = (), start: float = ALWAYS, end: float = NEVER
+    files: Sequence[str],
+    passed: Container[bytes] = (),
+    start: float = ALWAYS,
+    end: float = NEVER,
+    secrets: Secrets | None = None,
 ) -> Iterator[Packet | Broken]:
     """The TCP packets of all files by time, and errors; arguments as for ``file_packets``."""
     waiting = deque(sorted((first_time(path), path) for path in files))
     readers: list[_Reader] = []
     while readers or waiting:
         while waiting and (not readers or waiting[0][0] <= min(reader.time for reader in readers)):
-            readers.append(_Reader(file_packets(waiting.popleft()[1], passed, start, end)))
+            readers.append(_Reader(file_packets(waiting.popleft()[1], passed, start, end, secrets)))
         first = min(readers, key=lambda reader: reader.time)
         others = [reader.time for reader in readers if reader is not first]
         yield from first.until(min([*others, waiting[0][0] if waiting else NEVER]))

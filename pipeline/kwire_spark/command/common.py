@@ -23,6 +23,7 @@ from kwire_spark.inputs import Inputs, find
 from kwire_spark.options import FAILFAST, BrokenInputError, OptionError, Options
 from kwire_spark.reports.formats import FORMATS
 from kwire_spark.reports.text import visible
+from kwire_spark.tls.key_log import checked_key_log
 from kwire_spark.unread import advice
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ MAX_NAMED = 5
 WIDTH = 140
 """Characters per line if the output is not a terminal."""
 
-SOURCE_OPTIONS = ("ports", "time_zone", "mode", "start", "end", "protocol")
+SOURCE_OPTIONS = ("ports", "time_zone", "mode", "start", "end", "protocol", "key_log")
 TABLE_FORMAT = click.option(
     "--table-format", default=PARQUET, show_default=True, help="Format of tables: any that Spark can write."
 )
@@ -58,6 +59,11 @@ ENGINE = click.option(
 )
 PORTS = click.option(
     "--ports", metavar="PORTS", help="Broker ports, e.g. 9092,19092, for captures that start in mid-connection."
+)
+KEY_LOG = click.option(
+    "--key-log",
+    metavar="FILE",
+    help="Secrets of TLS connections in captures, as clients log them with SSLKEYLOGFILE: these are decrypted.",
 )
 PROTOCOL = click.option(
     "--protocol",
@@ -259,6 +265,7 @@ def with_inputs(
         click.option("--end", metavar="TIME", help="Skip data from this time on."),
         click.option("--start", metavar="TIME", help="Skip data from before this time, e.g. 2026-11-21T16:30."),
         PROTOCOL,
+        KEY_LOG,
         PORTS,
         MASTER,
         ENGINE,
@@ -284,6 +291,8 @@ def with_inputs(
             options = {name: value for name in SOURCE_OPTIONS if (value := values.pop(name))}
             progress = Console(stderr=True, quiet=quiet)
             Options(options).protocol()  # fail before anything is read
+            if "key_log" in options:
+                options["key_log"] = checked_key_log(options["key_log"])
             with writer_ends_first(paths, progress):
                 inputs = _find_inputs(paths, progress, options.get("mode") == FAILFAST)
                 if inputs.tables:

@@ -13,6 +13,7 @@ from kwire_spark.frames import Table, frame_batches
 from kwire_spark.frames.projection import ALL, BUDGET, CODES, TABLES, Budget
 from kwire_spark.options import Options
 from kwire_spark.readers.base import Reader, stored_size
+from kwire_spark.tls import KeyLog, checked_key_log, decrypted, read_key_log
 from kwire_spark.worker import tune_worker
 
 Task = tuple[list[str], tuple[int, int]]
@@ -29,6 +30,7 @@ class CaptureReader(Reader):
     def __init__(self, options: Options, schema: pa.Schema | None = None) -> None:
         super().__init__(options, schema)
         start, end = options.time("start"), options.time("end")
+        self._key_log = checked_key_log(options.text("keyLog"))
         self._pieces = partial(read_pieces, ports=options.ports("ports"), start=start, end=end)
         budget = Budget(options.size("maxDecoded", BUDGET.decoded), options.size("maxHeld", BUDGET.held))
         self._batches = partial(
@@ -52,7 +54,9 @@ class CaptureReader(Reader):
     def read(self, task: Task) -> Iterator[pa.RecordBatch]:
         tune_worker()
         files, share = task
-        return self._batches(self._pieces(files, share=share), self.schema, conditions=self.conditions)
+        keys = read_key_log(self._key_log) if self._key_log else KeyLog()
+        pieces = self._pieces(files, share=share, secrets=keys.add)
+        return self._batches(decrypted(pieces, keys), self.schema, conditions=self.conditions)
 
 
 def _table(options: Options) -> Table:

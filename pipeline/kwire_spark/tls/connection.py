@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from kwire.connection.events import CLIENT, SERVER, Direction
 from kwire_spark.capture import Connection, Piece
 from kwire_spark.tls.hello import TLS_1_3, Hello, NotDecryptedError, NotTlsError, client_random, server_hello
 from kwire_spark.tls.key_log import APPLICATION, HANDSHAKE, MASTER, KeyLog
-from kwire_spark.tls.protection import Opened, Protection, Protection13, protections12, protections13
 from kwire_spark.tls.records import (
     APPLICATION_DATA,
     CHANGE_CIPHER_SPEC,
@@ -22,7 +22,10 @@ from kwire_spark.tls.records import (
     Records,
 )
 from kwire_spark.tls.records import HANDSHAKE as HANDSHAKE_RECORD
-from kwire_spark.unread import ENDED_EARLY, HANDSHAKE_LOST, NO_SECRETS, OTHER_SECRETS
+from kwire_spark.unread import ENDED_EARLY, HANDSHAKE_LOST, NO_LIBRARY, NO_SECRETS, OTHER_SECRETS
+
+if TYPE_CHECKING:
+    from kwire_spark.tls.protection import Opened, Protection
 
 MOST_HELD = 1 << 18
 """How many bytes of a connection wait at most until something was decrypted: those of its handshake."""
@@ -55,7 +58,7 @@ class Lane:
 
     def advance(self) -> None:
         """Use the following keys."""
-        if isinstance(self.following, Protection13):
+        if self.following is not None:
             self.protect(self.following, self.following.next())
 
     def open(self, record: Record) -> Opened | None:
@@ -73,7 +76,7 @@ class Lane:
         """Try the numbers that a record can have if others were lost, also with the keys that follow."""
         most = self.lost // SMALLEST + 2
         tries = [(protection, number) for number in range(self.number + 1, self.number + 1 + min(most, self.tries))]
-        if isinstance(self.following, Protection13):
+        if self.following is not None:
             tries += [(self.following, number) for number in range(min(most, self.tries))]
         for keys, number in tries[: self.tries]:
             self.tries -= 1
@@ -204,6 +207,8 @@ class TlsConnection:
         """Note the keys after the server's hello: in TLS 1.3 they are used at once, others after the handshake."""
         secrets = self._keys.of(self._random)
         try:
+            from kwire_spark.tls.protection import protections12, protections13
+
             if hello.version == TLS_1_3:
                 first = protections13(hello.suite, secrets, HANDSHAKE)
                 then = protections13(hello.suite, secrets, APPLICATION)
@@ -215,6 +220,8 @@ class TlsConnection:
                     lane.following = later
         except KeyError:
             raise NotDecryptedError(NO_SECRETS) from None
+        except ImportError:
+            raise NotDecryptedError(NO_LIBRARY) from None
 
     def _ordered(self, server: Direction) -> tuple[Lane, Lane]:
         """The lanes of the client and of the server of TLS, who are what the capture has if that is not a guess."""

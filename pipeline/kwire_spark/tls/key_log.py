@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from importlib.util import find_spec
+from pathlib import Path
 from types import MappingProxyType
 
 from kwire_spark.folders import regular
@@ -54,6 +56,17 @@ class KeyLog:
     def of(self, random: bytes) -> Mapping[str, bytes]:
         """The secrets of a connection by their labels; none if it is not known."""
         return self._secrets.get(random, _NONE)
+
+
+def checked_key_log(path: str | None) -> str:
+    """The absolute path of a key log, empty if there is none. :class:`~kwire_spark.options.OptionError` if it has no
+    secrets, or nothing could be decrypted with them."""
+    if not path:
+        return ""
+    if find_spec("cryptography") is None:
+        raise OptionError("to decrypt with a key log, install cryptography: pip install 'kwire[tls]'")
+    read_key_log(path)
+    return str(Path(path).absolute())
 
 
 def read_key_log(path: str) -> KeyLog:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hmac
 from collections.abc import Mapping
-from typing import Protocol
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers import Cipher
@@ -25,16 +24,21 @@ TAGS = {"ccm8": 8}
 TAG = 16
 
 
-class Protection(Protocol):
+class Protection:
     """The keys of one direction. By ``overhead`` bytes a record is longer than its contents; 0 if that varies."""
 
-    overhead: int
+    overhead = 0
 
     def open(self, number: int, header: bytes, fragment: bytes) -> Opened | None:
         """The contents of the record with this number; ``None`` if it is another, or broken."""
+        raise NotImplementedError
+
+    def next(self) -> Protection | None:
+        """That after an update of keys, which only TLS 1.3 has."""
+        return None
 
 
-class Protection13:
+class Protection13(Protection):
     """TLS 1.3 [5.2, 5.3]."""
 
     def __init__(self, suite: Suite, secret: bytes) -> None:
@@ -57,7 +61,7 @@ class Protection13:
         return Protection13(self._suite, expand_label(self._secret, b"traffic upd", size, self._suite.hash))
 
 
-class Protection12:
+class Protection12(Protection):
     """TLS 1.2 with a cipher that authenticates [6.2.3.3, RFC 5288, RFC 6655, RFC 7905]."""
 
     def __init__(self, suite: Suite, key: bytes, iv: bytes) -> None:
@@ -81,10 +85,8 @@ class Protection12:
         return header[0], content
 
 
-class ProtectionCbc:
+class ProtectionCbc(Protection):
     """TLS 1.2 with CBC and HMAC, the latter over what is encrypted with ``etm`` [6.2.3.2, RFC 7366]."""
-
-    overhead = 0
 
     def __init__(self, suite: Suite, key: bytes, mac_key: bytes, *, etm: bool) -> None:
         self._key, self._mac_key, self._mac, self._etm = AES(key), mac_key, suite.mac, etm
