@@ -21,9 +21,9 @@ def decrypted(pieces: Iterable[Piece | Broken], keys: KeyLog) -> Iterator[Piece 
     there, and those without secrets, stay as they are; the latter say why in ``Connection.encryption``.
     """
     connections: dict[int, TlsConnection | None] = {}
-    fed = 0
+    secrets, fed = keys.secrets, 0
     for piece in pieces:
-        if isinstance(piece, Broken) or not len(keys):
+        if not secrets or isinstance(piece, Broken):
             yield piece
             continue
         key = id(piece.connection)

@@ -29,16 +29,16 @@ _NONE: Mapping[str, bytes] = MappingProxyType({})
 
 
 class KeyLog:
-    """Secrets by the random of the client's hello. They are never shown."""
+    """``secrets`` by the random of the client's hello, and by label. They are never shown."""
 
-    __slots__ = ("_secrets",)
+    __slots__ = ("secrets",)
 
     def __init__(self) -> None:
-        self._secrets: dict[bytes, dict[str, bytes]] = {}
+        self.secrets: dict[bytes, dict[str, bytes]] = {}
 
     def __len__(self) -> int:
         """The number of connections."""
-        return len(self._secrets)
+        return len(self.secrets)
 
     def __repr__(self) -> str:
         return f"<KeyLog of {len(self)} connections>"
@@ -51,11 +51,11 @@ class KeyLog:
         for match in _LINE.finditer(text):
             label, random, secret = (part.decode() for part in match.groups())
             if label in LABELS:
-                self._secrets.setdefault(bytes.fromhex(random), {})[label] = bytes.fromhex(secret)
+                self.secrets.setdefault(bytes.fromhex(random), {})[label] = bytes.fromhex(secret)
 
     def of(self, random: bytes) -> Mapping[str, bytes]:
         """The secrets of a connection by their labels; none if it is not known."""
-        return self._secrets.get(random, _NONE)
+        return self.secrets.get(random, _NONE)
 
 
 def checked_key_log(path: str | None) -> str:
