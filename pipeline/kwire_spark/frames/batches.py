@@ -88,7 +88,14 @@ class Connections:
 
     def feed(self, piece: Piece) -> int:
         """Decode a piece; return about how many bytes of memory the work on it takes, but for decoded messages."""
-        connection = self._open.get(id(piece.connection)) or self._begin(piece.connection)
+        connection = self._open.get(id(piece.connection))
+        if type(connection) is ConnectionRows and piece.kind == "data":  # nearly always
+            size = len(piece.data)
+            if events := connection.decode(piece):
+                self.decoded.append((connection, events, piece))
+                size += size + REQUEST_SIZE * len(events)
+            return size
+        connection = connection or self._begin(piece.connection)
         if isinstance(connection, Undecided):
             return self._try(connection, piece)
         return self._add(connection, connection.decode(piece), piece)

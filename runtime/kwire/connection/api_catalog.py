@@ -42,7 +42,6 @@ class ApiCatalog:
         self.max_decoded = max_decoded
         self.keys = _keys(protocol)
         self._header_versions: dict[tuple[int, int], int] = {}  # known ones only: every frame is classified by them
-        self._responses = _responses(protocol)
 
     def name(self, api_key: int) -> str:
         """The name of an API, such as ``Fetch``; ``api key 999`` if it is unknown."""
@@ -62,14 +61,15 @@ class ApiCatalog:
         return header_version
 
     def response(self, api_key: int, version: int) -> tuple[int, type[Message] | None]:
-        """The header version and the class of a response; -1 if its bytes decide, or the version is unknown."""
-        known = self._responses.get((api_key, version))
+        """The header version and the class of a response; -1 if the version is unknown."""
+        responses = _responses(self.protocol)
+        known = responses.get((api_key, version))
         if known is not None:
             return known
         cls = self.protocol.response(api_key) if api_key in self.keys else None
-        if cls is None or version not in cls.VALID_VERSIONS or cls.__name__ == "ApiVersionsResponse":
+        if cls is None or version not in cls.VALID_VERSIONS:
             return -1, None
-        known = self._responses[api_key, version] = cls.header_version(version), cls
+        known = responses[api_key, version] = cls.header_version(version), cls
         return known
 
     def is_newer(self, api_key: int, version: int) -> bool:

@@ -101,9 +101,9 @@ class ConnectionDecoder:
         """Like ``feed``, in a fifth of the time, for ``data`` that is the frame of a request or response of which
         nothing is of interest but that it was there. ``None`` if it is anything else: then nothing has changed.
 
-        It never is with ``keep_requests``, or if its body is to be decoded, or for the first request of its kind.
+        It never is with ``keep_requests``, or if its body is to be decoded, or if its header is new to the process.
         """
-        if self._keep_requests or self._closed or len(data) < 8:
+        if len(data) < 8 or read_i32_be(data, 0) != len(data) - 4 or self._keep_requests or self._closed:
             return None
         return self._pass_request(data, time) if direction == CLIENT else self._pass_response(data, time)
 

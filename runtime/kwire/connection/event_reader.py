@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from struct import Struct
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -11,6 +12,7 @@ from kwire.connection.events import CLIENT, SERVER, RequestEvent, ResponseEvent,
 from kwire.errors import DecodeError
 from kwire.headers import RequestHeader, ResponseHeader
 from kwire.message import decode_within
+from kwire.protocol import UNSUPPORTED_VERSION
 from kwire.wire import read_uvarint
 
 if TYPE_CHECKING:
@@ -21,8 +23,9 @@ if TYPE_CHECKING:
     from kwire.connection.in_flight import InFlightRequest
     from kwire.message import Message
     from kwire.policy import Policy
+    from kwire.protocol import MessageRegistry
 
-PRODUCE, SASL_HANDSHAKE, ENVELOPE = "Produce", "SaslHandshake", "Envelope"
+PRODUCE, SASL_HANDSHAKE, ENVELOPE, API_VERSIONS = "Produce", "SaslHandshake", "Envelope", "ApiVersions"
 """APIs with special rules. They are recognised by name, because in other protocols their keys mean something else."""
 
 HEAD = 256
@@ -46,6 +49,12 @@ class KnownHeader(NamedTuple):
     name: str
     wanted: bool
     """Whether the body is decoded."""
+
+
+@lru_cache(8)
+def _known(protocol: MessageRegistry, policy: Policy, bodies: frozenset[str] | None) -> dict[bytes, KnownHeader]:
+    """The last header of every kind on any connection: one of each known version of an API."""
+    return {}
 
 
 class EventReader:
@@ -129,7 +138,14 @@ class EventReader:
         if len(self._known) >= MAX_KNOWN:
             self._known.clear()
         if cls is not None and offset <= HEAD and not header.unknown_tags:
-            self._known[data[:4]] = KnownHeader(data[8:offset], header, offset, cls, name, self._wants(cls, name))
+            known = KnownHeader(data[8:offset], header, offset, cls, name, self._wants(cls, name))
+            self._known[data[:4]] = self._of_others()[data[:4]] = known
+
+    def _of_others(self) -> dict[bytes, KnownHeader]:
+        return _known(self._protocol, self._policy, self._bodies)
+
+    def __getstate__(self) -> dict[str, object]:
+        return self.__dict__ | {"_known": {}}
 
     def passed(self, data: bytes, time: float, position: int) -> RequestEvent:
         """The event, without bytes, of the request in the frame ``data``, whose header is a :meth:`plain` one."""
@@ -145,8 +161,14 @@ class EventReader:
     def plain(self, data: bytes) -> bool:
         """Whether the frame ``data`` is of a request like one before that asks for a response, and of no other
         interest."""
-        known = self._known.get(data[4:8])
-        if known is None or known.wanted or not data.startswith(known.rest, 12):
+        start = data[4:8]
+        known = self._known.get(start)
+        if known is None:
+            known = self._of_others().get(start)
+            if known is None or not data.startswith(known.rest, 12):
+                return False
+            self._known[start] = known
+        if known.wanted or not data.startswith(known.rest, 12):
             return False
         if known.name == PRODUCE:
             return _wants_response(known.cls, data, known.offset + 4, known.header.api_version)
@@ -160,6 +182,8 @@ class EventReader:
             return -1
         number, cls = self._catalog.response(answered.api_key, answered.version)
         if cls is None or self._wants(cls, request.name) or len(data) < 9:
+            return -1
+        if request.name == API_VERSIONS and data[8:10] == UNSUPPORTED_VERSION:
             return -1
         return 8 if number == 0 else 9 if number == 1 and not data[8] else -1
 
@@ -186,6 +210,8 @@ class EventReader:
     ) -> tuple[ResponseHeader, int, type[Message] | None, int]:
         """As ``MessageRegistry.response_header``; most differ by the correlation id alone."""
         number, cls = self._catalog.response(api_key, version)
+        if cls is not None and cls.__name__ == "ApiVersionsResponse":  # whose version may be another
+            number = -1
         if number == 0 and len(data) >= 4:
             return ResponseHeader(correlation_id=read_i32_be(data, 0)), 4, cls, version
         if number == 1 and len(data) >= 5 and data[4] == 0:

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import pytest
 
-from kwire.connection import CLIENT, SERVER, ConnectionDecoder, Direction, RequestEvent, ResponseEvent
+from kwire.connection import (
+    CLIENT,
+    SERVER,
+    ConnectionDecoder,
+    Direction,
+    RequestEvent,
+    ResponseEvent,
+    event_reader,
+)
 from kwire.connection.events import Event, Passed
 from kwire.frames import frame
 from kwire_kafka import PROTOCOL, ApiVersionsRequest, HeartbeatRequest, HeartbeatResponse, ProduceRequest
@@ -41,6 +50,7 @@ HEARTBEATS: Sent = [
 
 def test_requests_and_responses_like_earlier_ones_are_passed_over() -> None:
     read, passing = decoder(), decoder()
+    event_reader._known.cache_clear()
     kinds = []
     for time, (direction, data) in enumerate(HEARTBEATS):
         expected = read.feed(direction, data, float(time))
@@ -49,7 +59,17 @@ def test_requests_and_responses_like_earlier_ones_are_passed_over() -> None:
         kinds.append(passed is not None)
         assert [told(event) for event in events] == [told(event) for event in expected]
         assert (passing.held, passing.in_flight) == (read.held, read.in_flight)
-    assert kinds == [False, True, True, True, True, True, True, True]
+    assert all(kinds), "the first is like that of the other connection"
+
+
+def test_the_first_of_a_connection_is_passed_over_like_those_of_others() -> None:
+    first, second, other = decoder(), decoder(), decoder(bodies=False)
+    first.feed(*HEARTBEATS[0], 0.0)
+    assert second.pass_over(*HEARTBEATS[0], 0.0) is not None
+    event_reader._known.cache_clear()
+    assert pickle.loads(pickle.dumps(first)).pass_over(*HEARTBEATS[2], 0.0) is None, "not stored with a connection"
+    first.feed(*asked(ApiVersionsRequest(), 3, 1), 0.0)
+    assert other.pass_over(*asked(ApiVersionsRequest(), 3, 1), 0.0) is None
 
 
 def test_the_body_begins_after_size_and_header() -> None:
@@ -76,6 +96,7 @@ def test_the_body_begins_after_size_and_header() -> None:
     ids=["wanted", "no response", "two", "part", "nothing", "empty", "unknown"],
 )
 def test_anything_else_is_left_alone(data: bytes) -> None:
+    event_reader._known.cache_clear()
     passing = decoder()
     for direction, first in (HEARTBEATS[0], HEARTBEATS[1], asked(ApiVersionsRequest(), 3, 1)):
         passing.feed(direction, first, 0.0)
