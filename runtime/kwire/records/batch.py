@@ -213,8 +213,38 @@ class Batch:
     def __iter__(self) -> Iterator[Record]:
         """The records one by one, up to the first invalid one, which raises."""
         if NATIVE and self.magic == 2:
-            return RecordIterator(self)
+            return self._one_by_one()
         return chain.from_iterable(self._chunks())
+
+    def _one_by_one(self) -> Iterator[Record]:
+        """For compiled runs: a record that is not kept gives its memory to the next but one."""
+        data, start, end = self._place()
+        pos: i64 = start
+        stop: i64 = end
+        count: i64 = self.count
+        small = self._has_small_bases()
+        stamped = self.attributes & APPEND_TIME != 0
+        base_offset: i64 = self.base_offset
+        base_timestamp: i64 = self.base_timestamp
+        number: i64 = 0
+        while number < count:
+            record: Record | None = None
+            if small:
+                try:
+                    record, pos, _ = read_record(data, pos, stop, MAX_OBJECTS - 1, base_offset, base_timestamp)
+                except (IndexError, ValueError):
+                    record = None
+            if record is None:
+                if start:
+                    data, pos, stop, start = data[start:stop], pos - start, stop - start, 0
+                records, pos = interpreter.read_records(self, data, pos, number, 1)
+                record = records[0]
+            if stamped:
+                record.timestamp = self.max_timestamp
+            number += 1
+            yield record
+        if pos != stop or count < 0:
+            interpreter.refuse_rest(self, data[start:stop], pos - start)
 
     def _chunks(self) -> Iterator[list[Record]]:
         if self.magic < 2:
@@ -330,67 +360,3 @@ class Batch:
         names = ("position", "size", "magic", "last_offset", "timestamp_type", "transactional", "control")
         values = ", ".join(f"{name}={getattr(self, name)!r}" for name in names)
         return f"Batch({values}, codec={self.codec.label!r})"
-
-
-class RecordIterator:
-    """The records of a batch of magic 2 one by one, for compiled runs: a record that is not kept gives its memory to
-    the next one."""
-
-    __slots__ = (
-        *("_append_time", "_base_offset", "_base_timestamp", "_batch", "_count", "_data", "_done", "_end", "_pos"),
-        *("_small", "_start"),
-    )
-
-    def __init__(self, batch: Batch) -> None:
-        data, start, end = batch._place()
-        self._batch = batch
-        self._data = data
-        self._start: i64 = start
-        self._pos: i64 = start
-        self._end: i64 = end
-        self._done: i64 = 0
-        self._count: i64 = batch.count
-        self._small = batch._has_small_bases()
-        self._append_time = batch.attributes & APPEND_TIME != 0
-        self._base_offset: i64 = batch.base_offset
-        self._base_timestamp: i64 = batch.base_timestamp
-
-    def __iter__(self) -> RecordIterator:
-        return self
-
-    def __next__(self) -> Record:
-        if self._done >= self._count:
-            if self._pos != self._end or self._count < 0:
-                self._own()
-                interpreter.refuse_rest(self._batch, self._data, self._pos)
-            raise StopIteration
-        record = self._fast() if self._small else self._slow()
-        self._done += 1
-        if self._append_time:
-            record.timestamp = self._batch.max_timestamp
-        return record
-
-    def _fast(self) -> Record:
-        try:
-            record, pos, _ = read_record(
-                self._data, self._pos, self._end, MAX_OBJECTS - 1, self._base_offset, self._base_timestamp
-            )
-        except (IndexError, ValueError):
-            return self._slow()
-        self._pos = pos
-        return record
-
-    def _slow(self) -> Record:
-        self._own()
-        records, pos = interpreter.read_records(self._batch, self._data, self._pos, self._done, 1)
-        self._pos = pos
-        return records[0]
-
-    def _own(self) -> None:
-        """Copy the records of the batch, for which the slow path asks."""
-        start = self._start
-        if start > 0:
-            self._data = self._data[start : self._end]
-            self._pos -= start
-            self._end -= start
-            self._start = 0

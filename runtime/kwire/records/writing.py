@@ -61,7 +61,7 @@ def write_record(
     out: BytesWriter, time: i64, place: i64, key: bytes | None, value: bytes | None, headers: Headers
 ) -> None:
     """One record. ``time`` and ``place`` are how far its timestamp and its offset are from those of the batch."""
-    if time < -HUGE or time > HUGE or place > 0x7FFFFFFF:
+    if time < -HUGE or time > HUGE or place < 0 or place > 0x7FFFFFFF:  # the difference of two offsets overflows
         give_up()
     time = time << 1 if time >= 0 else (-time << 1) - 1
     place <<= 1

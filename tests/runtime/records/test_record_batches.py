@@ -146,6 +146,12 @@ def test_a_builder_refuses_what_cannot_be_written() -> None:
     assert builder.build() == encode_batch([Record(b"k", offset=7)])
 
 
+def test_a_distance_that_overflows_is_refused_where_it_is() -> None:
+    base = -(2**62) + 2
+    with pytest.raises(EncodeError, match=r"records\[1\]\.offset.*distance from the base offset"):
+        encode_batch([Record(), Record(offset=base + 2**63)], base_offset=base, last_offset=base + 1)
+
+
 def test_what_is_not_given_comes_from_the_records() -> None:
     records = [Record(b"a", timestamp=50, offset=8), Record(b"b", timestamp=70, offset=11), Record(timestamp=60)]
     batch = only(encode_batch(records))

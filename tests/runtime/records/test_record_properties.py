@@ -180,11 +180,14 @@ def test_damage_gives_typed_errors_and_loses_nothing(records: list[Record], code
     changed = bytearray(encode_batch(records, codec=codec) * 2)
     for _ in range(data.draw(st.integers(1, 4))):
         changed[data.draw(st.integers(0, len(changed) - 1))] = data.draw(st.integers(0, 255))
+    unmoving = read_batches(bytes(changed), verify=False, skip=True, limit=1 << 20)
+    in_place = [outcome(partial(list, batch)) for batch in unmoving]
     reader = read_batches(changed, verify=False, skip=True, limit=1 << 20)
     taken = 0
     for batch in reader:
         taken += batch.size
         read = outcome(batch.records)
+        assert in_place.pop(0) == outcome(partial(list, batch))
         assert read in ("too many", outcome(partial(list, batch)))
         if isinstance(read, str):
             continue
