@@ -40,7 +40,7 @@ _ADVICE = {
     NO_FRAME: "normal where a capture begins in the middle of connections",
     STRAY: "normal where a capture begins in the middle of connections",
     UNDECIDED: "name the ports of the brokers with --ports, or capture for longer",
-    TLS: "give the secrets of clients with --key-log, capture where it is not encrypted, or use request logs",
+    TLS: "capture where it is not encrypted, decrypt it with --key-log, or use the brokers' request logs",
     SHORT: "capture whole packets (tcpdump -s 0)",
     CUT_IN_TUNNEL: "mirror whole packets: raise the mirror's packet length, and the MTU on the way to the capture",
     FRAGMENTS_LOST: "capture with a larger buffer (tcpdump -B)",

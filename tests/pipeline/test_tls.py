@@ -358,7 +358,8 @@ def test_without_the_library_captures_are_read_and_say_so(
 def test_the_command_decrypts(
     path: Path, keys: Path, pem: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    written(path, [Tls.make(pem, keys).through(talk) for talk in talks()])
+    made = [Tls.make(pem, keys).through(talk) for talk in talks()]
+    written(path, made)
     arguments = ["clients", str(path), "--engine", "local", "--out", str(tmp_path / "out"), "--key-log"]
     assert run([*arguments, str(keys)]) == 0
     told = capsys.readouterr()
@@ -366,6 +367,11 @@ def test_the_command_decrypts(
     secret = keys.read_text().split()[2]
     assert secret not in told.out + told.err
     assert not [one for one in (tmp_path / "out").rglob("*") if one.is_file() and secret.encode() in one.read_bytes()]
+    assert run(arguments[:-1]) == 4
+    assert "INCOMPLETE" in capsys.readouterr().out
+    _, line = (tmp_path / "out" / "clients-encrypted.csv").read_text().splitlines()
+    hidden = sum(len(data) for talk in made for _, _, data in talk.segments)
+    assert line == f'"10.0.0.1",9092,"{TLS}",{hidden}'
     assert run([*arguments, str(path)]) == 2
     assert "has no secrets" in capsys.readouterr().err
 

@@ -213,6 +213,7 @@ class Run:
         from rich.markup import escape
 
         from kwire_spark.reports.basis import Basis, with_basis, with_problems
+        from kwire_spark.reports.encrypted import with_encrypted
         from kwire_spark.reports.files import write_report
         from kwire_spark.reports.newer import newer_than_known
         from kwire_spark.reports.terminal import print_report
@@ -221,6 +222,7 @@ class Run:
         if requests is not None and (newer := newer_than_known(versions_seen(requests), self.protocol)):
             report = replace(report, summary=(*report.summary, *newer))
         if isinstance(basis, Basis):
+            report = with_encrypted(report, basis.encrypted)
             report = with_basis(report, basis, str(self.inputs), self.min_coverage)
             basis = basis.problems
         report = with_problems(report, basis, self.inputs.skipped)

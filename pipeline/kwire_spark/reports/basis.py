@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from kwire_spark.reports.encrypted import Encrypted, encrypted_of
 from kwire_spark.reports.report import Column, Report, Table
 from kwire_spark.reports.text import counted, file_name, time
 from kwire_spark.tables.clients import SEEN_IN
 from kwire_spark.tables.relations import collect
-from kwire_spark.unread import HTTP, MISSING, PARTIAL, TLS, UNDECIDED, advice
+from kwire_spark.unread import HTTP, MISSING, NOT_READ, PARTIAL, TLS, UNDECIDED, advice
 
 if TYPE_CHECKING:
     from kwire_spark.tables.relations import Relation
@@ -48,6 +49,15 @@ _COUNTED = {
 """Of clients, and of exchanges."""
 
 
+UNREAD = {
+    "undecided": UNDECIDED,
+    "encrypted": TLS,
+    "missing": MISSING,
+    "in encapsulations that are not read": NOT_READ,
+}
+"""The bytes that the basis names, with the beginnings of their reasons."""
+
+
 @dataclass(frozen=True, slots=True)
 class Problem:
     """A reason why something was not read: in how many places, how many bytes of connections, and the first place."""
@@ -61,8 +71,10 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Basis:
-    """``read`` are the bytes of requests and responses in captures. ``known`` is false for tables of the first
-    versions of kwire, which do not say what was not read."""
+    """``read`` are the bytes of requests and responses in captures, ``encrypted`` whose connections are encrypted.
+
+    ``known`` is false for tables of the first versions of kwire, which do not say what was not read.
+    """
 
     requests: int
     connections: int
@@ -70,6 +82,7 @@ class Basis:
     first_seen: datetime | None
     last_seen: datetime | None
     problems: tuple[Problem, ...]
+    encrypted: tuple[Encrypted, ...] = ()
     known: bool = True
 
     def suffices(self, min_coverage: float) -> bool:
@@ -98,7 +111,7 @@ class Basis:
         if self.share is None:
             return (first,)
         parts = [f"{shown_share(self.share)} of the bytes of connections were read"]
-        for name, reason in (("undecided", UNDECIDED), ("encrypted", TLS), ("missing", MISSING)):
+        for name, reason in UNREAD.items():
             if size := sum(problem.unread for problem in self.problems if problem.reason.startswith(reason)):
                 parts.append(f"{counted(size, 'byte')} {name}")
         return first, f"{'; '.join(parts)}."
@@ -109,7 +122,7 @@ def basis_of(table: Relation) -> Basis:
     (row,) = collect(_COUNTED["begun" in table.columns], table=table)
     requests, connections, read = (row[name] or 0 for name in ("requests", "connections", "bytes"))
     span, problems = (row["first_seen"], row["last_seen"]), tuple(problems_of(table))
-    return Basis(requests, connections, read, *span, problems, known=not row["unknown"])
+    return Basis(requests, connections, read, *span, problems, encrypted_of(table), known=not row["unknown"])
 
 
 def problems_of(*tables: Relation) -> list[Problem]:
