@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import formatdate
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import count
 from urllib.parse import parse_qs, unquote, urlsplit
 from xml.sax.saxutils import escape
 
@@ -21,6 +22,9 @@ import pytest
 
 Fault = Callable[["Request"], tuple[int, str] | None]
 """The status and the error code to answer a request with; ``None`` for what it asks for."""
+
+
+SECONDS = count(1_700_000_000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +49,9 @@ class Store:
     """Bytes of objects that were sent."""
     port: int = 0
 
-    def put(self, key: str, data: bytes, changed: float = 1_700_000_000.0) -> None:
-        self.objects[key] = data, changed
+    def put(self, key: str, data: bytes) -> None:
+        """Write an object, a second after the one before it."""
+        self.objects[key] = data, next(SECONDS)
 
     def use(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Let the store be that of this process and of those that it starts."""
