@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import os
+import sqlite3
+from io import BytesIO as TemporaryFileOf
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as parquet
 import pytest
 from pyspark.errors import PySparkException
@@ -27,8 +31,10 @@ from kwire_spark.segments import record_batches, splits
 from kwire_spark.session import JavaMissingError
 from kwire_spark.storage import Window
 from kwire_spark.tables import read
+from kwire_spark.tables.files import ParquetTable
 from tests.pipeline.capture_files import beginning
 
+FULL_DATABASE = "database or disk is full"
 DATA = Path(__file__).parents[1] / "data"
 WORKER_TRACE = """Job aborted due to stage failure: Task 0 in stage 3.0 failed 1 times
 Traceback (most recent call last):
@@ -239,6 +245,60 @@ def test_a_folder_that_cannot_be_written_is_found_before_anything_is_read(
     for out in (tmp_path / "file", tmp_path / "file" / "out"):
         assert run(["clients", log, "--out", str(out)]) == 2
         assert f"{out}: cannot write here" in capfd.readouterr().err
+
+
+def test_a_disk_that_is_full_is_found_before_anything_is_read(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Full(TemporaryFileOf):
+        def write(self, data: Any) -> int:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("kwire_spark.command.common.TemporaryFile", lambda dir: Full())
+    monkeypatch.setattr("kwire_spark.command.common.find", lambda _: pytest.fail("read"))
+    assert run(["clients", "a.pcap", "--out", str(tmp_path / "out")]) == 2
+    told = capfd.readouterr().err
+    assert told.startswith(f"kwire-spark: {tmp_path / 'out'}: cannot write here: No space left on device: choose")
+
+
+@pytest.mark.parametrize("command", ["clients", "decode"])
+def test_a_disk_that_becomes_full_is_one_line_and_nothing_half_written_is_left(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    def full(self: ParquetTable, batch: pa.RecordBatch) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(ParquetTable, "write", full)
+    log = str(DATA / "request_logs" / "3.9.1.log.gz")
+    assert run([command, log, "--out", str(tmp_path / "out"), "-q"]) == 3
+    told = capfd.readouterr().err
+    assert told.startswith("kwire-spark: the output folder: no space left on device: free some there or in ")
+    assert told.count("\n") == 1
+    assert [path.name for path in tmp_path.rglob("*") if "writing" in path.name] == []
+
+
+def test_what_the_system_refuses_is_one_line() -> None:
+    missing = FileNotFoundError(errno.ENOENT, "No such file or directory", "a/b")
+    assert one_line(missing) == ("a/b: no such file or directory", False)
+    for full in (OSError(errno.ENOSPC, "No space left on device", "a"), sqlite3.OperationalError(FULL_DATABASE)):
+        assert "choose another folder with --out" in one_line(full)[0]
+
+
+def test_a_folder_of_another_file_system_is_tried_before_anything_is_read(
+    spark: SparkSession, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setattr(read, "read_exchanges", lambda *_, **__: pytest.fail("read"))
+    monkeypatch.chdir(tmp_path)
+    log = str(DATA / "request_logs" / "3.9.1.log.gz")
+    for out, reason in (
+        (f"file://{tmp_path}/file/out", ""),
+        ("s3a://bucket/out", "Spark lacks hadoop-aws"),
+        ("what://is/this", "Spark has no file system for this address"),
+    ):
+        assert run(["clients", log, "--out", out, "-q"]) == 2
+        (line,) = capfd.readouterr().err.splitlines()
+        assert f"{out}: cannot write here: {reason}" in line
 
 
 def test_an_unknown_format_is_found_before_anything_is_read(

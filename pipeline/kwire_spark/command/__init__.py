@@ -10,7 +10,9 @@ import os
 import re
 import sys
 from collections.abc import Sequence
+from errno import EDQUOT, ENOSPC
 from importlib import import_module
+from tempfile import gettempdir
 
 import click
 
@@ -24,6 +26,7 @@ COMMANDS = {"decode": "decode", **dict.fromkeys(REPORTS, "reports"), "watch": "w
 """The module of each command, which is a function of the same name."""
 USAGE, FAILED, INTERRUPTED = 2, 3, 130
 
+FULL = "no space left on device|database or disk is full|disk quota exceeded"
 _OURS = re.compile(r"^(?:[\w.]+\.)?(BrokenInputError|OptionError|DecodeError|KwireError): (.+)$", re.M)
 _ANY = re.compile(r"^(?:: )?(?:[A-Za-z_][\w.]*\.)?(\w*(?:Error|Exception|Interrupt)): (.+)$", re.M)
 
@@ -80,6 +83,15 @@ def run(arguments: Sequence[str] | None = None) -> int:
         return USAGE if is_usage else FAILED
 
 
+def told_by_system(error: OSError) -> str:
+    """What the operating system refused, and where, in one line."""
+    place = error.filename if isinstance(error.filename, str) and error.filename else ""
+    reason = (error.strerror or str(error)).lower()
+    if error.errno in (ENOSPC, EDQUOT):
+        reason += f": free some{'' if place else ' there or in ' + gettempdir()}, or choose another folder with --out"
+    return f"{place or 'the output folder'}: {reason}"
+
+
 def one_line(error: Exception) -> tuple[str, bool]:
     """An exception as one line for the terminal, and whether it is a usage error.
 
@@ -91,7 +103,11 @@ def one_line(error: Exception) -> tuple[str, bool]:
         return str(error), True
     if isinstance(error, KwireError | BrokenInputError):
         return str(error), False
+    if isinstance(error, OSError) and error.strerror:
+        return told_by_system(error), False
     text = str(error).strip()
+    if re.search(FULL, text, re.IGNORECASE):
+        return told_by_system(OSError(ENOSPC, "no space left on device")), False
     if type(error).__module__.startswith(("pyspark", "py4j")):
         if ours := _OURS.findall(text):
             return ours[-1][1].strip(), ours[-1][0] == "OptionError"

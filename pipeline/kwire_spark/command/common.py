@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 DEFAULT_OUT = "kwire-out"
 MAX_NAMED = 5
 """Skipped files that are listed by name."""
+PROBED = 1 << 16
+"""Bytes that the output folder must have room for before anything is read."""
 WIDTH = 140
 """Characters per line if the output is not a terminal."""
 
@@ -125,7 +127,7 @@ class Run:
     @property
     def pages(self) -> str:
         """The folder of pages: on this machine even if tables are written to a cluster's file system."""
-        return DEFAULT_OUT if "://" in self.out else self.out
+        return pages_in(self.out)
 
     @property
     def protocol(self) -> MessageRegistry:
@@ -295,19 +297,23 @@ def with_inputs(
             Options(options).protocol()  # fail before anything is read
             if "key_log" in options:
                 options["key_log"] = checked_key_log(options["key_log"])
-            with writer_ends_first(paths, progress):
+            with only_writer(pages_in(out)), writer_ends_first(paths, progress):
                 inputs = _find_inputs(paths, progress, options.get("mode") == FAILFAST)
                 if inputs.tables:
                     inputs = _with_tables(inputs, function.__name__, stored, options.keys() - {"protocol"})
                 console = Console(width=None if sys.stdout.isatty() else WIDTH)
                 chosen = engine_for(engine, inputs, out, table_format, master)
                 run = Run(inputs, out, chosen, options, console, progress, min_coverage)
-                with only_writer(run.pages):
-                    return function(run=run, **values)
+                return function(run=run, **values)
 
         return reduce(lambda command, option: option(command), parameters, call)
 
     return decorate
+
+
+def pages_in(out: str) -> str:
+    """The folder of pages of a command with this ``--out``."""
+    return DEFAULT_OUT if "://" in out else out
 
 
 @contextmanager
@@ -318,8 +324,8 @@ def only_writer(out: str) -> Iterator[None]:
         return
     try:
         private_folder(out)
-        with TemporaryFile(dir=out):
-            pass
+        with TemporaryFile(dir=out) as probe:
+            probe.write(bytes(PROBED))
     except OSError as error:
         raise OptionError(f"{out}: cannot write here: {error.strerror}: choose another folder with --out") from None
     with claimed(Path(out)) as is_ours:

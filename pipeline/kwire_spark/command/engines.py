@@ -61,7 +61,7 @@ def engine_for(name: str, inputs: Inputs, out: str, table_format: str, master: s
     submitted = "MASTER" in os.environ or "PYSPARK_GATEWAY_PORT" in os.environ
     if name == LOCAL or (name == AUTO and not needing and not submitted and inputs.size <= LOCAL_LIMIT):
         return LocalEngine()
-    return SparkEngine(master, table_format, brief=inputs.size <= SMALL_INPUT)
+    return SparkEngine(master, table_format, out, brief=inputs.size <= SMALL_INPUT)
 
 
 class SparkEngine:
@@ -69,8 +69,8 @@ class SparkEngine:
 
     told = "Read by Spark."
 
-    def __init__(self, master: str | None, table_format: str, *, brief: bool) -> None:
-        self.master, self.table_format, self.brief = master, table_format, brief
+    def __init__(self, master: str | None, table_format: str, out: str, *, brief: bool) -> None:
+        self.master, self.table_format, self.out, self.brief = master, table_format, out, brief
 
     @cached_property
     def session(self) -> SparkSession:
@@ -81,6 +81,10 @@ class SparkEngine:
         except JavaMissingError as error:
             raise JavaMissingError(f"{error}\nOr read the inputs without Spark: --engine local") from None
         _check_format(session, self.table_format)
+        if "://" in self.out:
+            from kwire_spark.tables.write import check_folder
+
+            check_folder(session, self.out)
         return session
 
     def read(self, table: str, inputs: Inputs, columns: Sequence[str], options: Mapping[str, str]) -> Relation:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
@@ -77,8 +77,13 @@ class Files:
         self.check(path)
         self.restore(path)
         self.delete(written)
-        self.create(f"{written}/{MARKER}", origin.marker())
-        yield written
+        try:
+            self.create(f"{written}/{MARKER}", origin.marker())
+            yield written
+        except BaseException:
+            with suppress(Exception):
+                self.delete(written)  # a full disk needs the room
+            raise
         if self.exists(path):
             self.rename(path, replaced)
         self.rename(written, path)

@@ -14,9 +14,15 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StringType
 
 from kwire_spark.csv_cells import FORMULA
+from kwire_spark.options import OptionError
 from kwire_spark.stored import UNKNOWN, Origin
 from kwire_spark.tables.files import DATE, Files
 
+HINTS = {
+    "S3AFileSystem not found": "Spark lacks hadoop-aws (spark.jars.packages)",
+    "No FileSystem for scheme": "Spark has no file system for this address (spark.jars.packages)",
+}
+"""What to do about errors of Hadoop."""
 FILES = frozenset({"parquet", "orc", "json", "csv", "text", "avro"})
 """Formats that are folders of files. Others, such as Delta Lake, replace a table atomically themselves."""
 
@@ -56,6 +62,23 @@ def write(
     with _Files(table.sparkSession, path).replacing(folder, name, origin) as written:
         writer.mode("append").save(written)
     return path
+
+
+def check_folder(spark: SparkSession, folder: str) -> None:
+    """Write a small file to a folder of any file system, and remove it. :class:`OptionError` if that fails."""
+    from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
+
+    path = f"{folder.rstrip('/')}/_kwire.check"
+    try:
+        files = _Files(spark, path)
+        files.create(path, bytes(1))
+        files._remove(path)
+    except Py4JJavaError as error:
+        text = str(error.java_exception.toString())
+        reason = next(
+            (hint for known, hint in HINTS.items() if known in text), text.rpartition("Exception: ")[2][:200]
+        )
+        raise OptionError(f"{folder}: cannot write here: {reason}: choose another folder with --out") from None
 
 
 def exists(spark: SparkSession, path: str) -> bool:
