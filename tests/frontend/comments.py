@@ -26,7 +26,9 @@ def comments_of(document: Document) -> Comments:
     found: Comments = {}
     for definition in document.definitions:
         _collect(definition, "", found)
-        before = [re.sub(r"^(//|/\*)\s*|\s*\*/$", "", line.strip()).strip() for line in definition.comment.splitlines()]
+        before = [
+            re.sub(r"^(//|/\*)\s*|\s*\*/$", "", line.strip()).strip() for line in definition.comment.splitlines()
+        ]
         found[definition.name.value] += [text for text in before if text]
     return {path: sorted(texts) for path, texts in found.items() if texts}
 

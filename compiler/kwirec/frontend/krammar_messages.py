@@ -6,10 +6,8 @@ A request names its api key and its highest version; the ``XResponse =>`` after 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import replace
 
 from kwirec.diagnostics import codes
 from kwirec.diagnostics.diagnostic import Report, Severity, did_you_mean
@@ -17,17 +15,14 @@ from kwirec.diagnostics.source import Source, Span
 from kwirec.frontend.comment_text import tidy
 from kwirec.frontend.krammar_docs import read_doc
 from kwirec.frontend.krammar_fields import (
-    ANY_RANGE,
-    WORD,
     Scope,
-    bad_range,
     comment_texts,
     field_decls,
     loose_comments,
     remarks,
-    word,
 )
 from kwirec.frontend.krammar_lexer import COMMENT, REMARK, Line
+from kwirec.frontend.krammar_modifiers import Head, ModifierReader
 from kwirec.frontend.krammar_parser import (
     FRANZ_GO_VALUE,
     Block,
@@ -36,67 +31,18 @@ from kwirec.frontend.krammar_parser import (
     WrittenStruct,
     parse_blocks,
 )
-from kwirec.frontend.krammar_types import RANGE, Context, read_range
+from kwirec.frontend.krammar_types import Context
 from kwirec.frontend.syntax import (
     Comment,
     Document,
     EnumDecl,
     EnumValueDecl,
-    HeaderVersionsDecl,
     MessageDecl,
     NamedStruct,
     Spanned,
     StructDecl,
 )
 from kwirec.versions import ALL, MAX_VERSION, NONE, VersionRange
-
-ROUTES = {
-    "admin": "controller",
-    "group coordinator": "group",
-    "txn coordinator": "transaction",
-    "share coordinator": "share",
-}
-"""The words for the broker that must get a request, and what ``sentTo`` calls it."""
-
-KINDS = ("header", "data", "metadata", "coordinator key", "coordinator value", "response")
-"""The words for messages that are not requests."""
-
-_INT = r"-?[0-9]{1,9}"
-_MODIFIER = re.compile(
-    rf"key (?P<key>{_INT})|max version (?P<max>[0-9]{{1,9}})|flexible (?P<flexible>{ANY_RANGE})"
-    rf"|(?P<route>{'|'.join(ROUTES)})|(?P<not_top_level>not top level)|(?P<version_field>with version field)"
-    rf"|(?P<no_encoding>no encoding)|min version (?P<min>[0-9]{{1,9}})|(?P<reserved>reserved)"
-    rf"|deprecated (?P<deprecated>{ANY_RANGE})|(?P<unstable>unstable)|listeners(?P<listeners>(?: (?:{WORD}))*)"
-    rf"|was (?P<was>{WORD})|(?P<kind>{'|'.join(KINDS)})|of (?P<of>{WORD})|versions (?P<versions>{ANY_RANGE})"
-    rf"|header v(?P<header>[0-9]{{1,9}}) for (?P<header_for>{RANGE})"
-)
-_PLAIN = ("key", "max", "flexible", "route", "not_top_level", "version_field", "no_encoding")
-_MODIFIERS = ("key N", "max version N", "flexible vN+", *ROUTES, "not top level", "with version field", "no encoding",
-              "min version N", "reserved", "deprecated vN-vM", "unstable", "listeners broker", "was NAME", *KINDS,
-              "of MESSAGE", "versions vN+", "header vH for vN+")  # fmt: skip
-
-Modifiers = dict[str, Spanned[Any]]
-
-
-@dataclass(slots=True)
-class _Head:
-    """A struct with its modifiers by name; those that can be repeated in lists."""
-
-    written: WrittenStruct
-    modifiers: Modifiers
-    aliases: list[Spanned[str]] = field(default_factory=list)
-    headers: list[HeaderVersionsDecl] = field(default_factory=list)
-    is_broken: bool = False
-
-    @property
-    def name(self) -> Spanned[str]:
-        return self.written.name
-
-    def __contains__(self, modifier: str) -> bool:
-        return modifier in self.modifiers
-
-    def get(self, modifier: str) -> Spanned[Any] | None:
-        return self.modifiers.get(modifier)
 
 
 def parse_krammar(source: Source, report: Report, *, franz_go: bool) -> Document:
@@ -117,9 +63,10 @@ class _Reader:
 
     def document(self, blocks: Sequence[Block]) -> Document:
         """document: (request [response] | message | struct | enum)*"""
-        heads = [self.head(block) for block in blocks if isinstance(block, WrittenStruct)]
+        read = ModifierReader(self._context)
+        heads = [read.head(block) for block in blocks if isinstance(block, WrittenStruct)]
         owned = [head for head in heads if "of" in head]
-        previous: _Head | None = None
+        previous: Head | None = None
         for head in heads:
             if "of" in head:
                 continue
@@ -140,90 +87,13 @@ class _Reader:
             loose_comments=tuple(self._loose_comments(heads)),
         )
 
-    def _loose_comments(self, heads: Sequence[_Head]) -> Iterator[Span]:
+    def _loose_comments(self, heads: Sequence[Head]) -> Iterator[Span]:
         """The comments of version fields, which are no part of messages."""
         for head in heads:
             if "version_field" in head and head.written.fields and (lines := head.written.fields[0].comment):
                 yield lines[0].span(self._source).to(lines[-1].span(self._source))
 
-    def head(self, written: WrittenStruct) -> _Head:
-        """modifiers: modifier (", " modifier)*"""
-        head = _Head(written, {})
-        for part in written.modifiers:
-            match = _MODIFIER.fullmatch(part.value)
-            if match is None:
-                self._unknown_modifier(part)
-                head.is_broken = True
-                continue
-            kind = next(name for name in match.re.groupindex if match[name] is not None)
-            if kind not in _PLAIN:
-                self._context.extension(part.span, f"`{part.value}`")
-            if kind == "was":
-                head.aliases.append(Spanned(word(match["was"]), part.span))
-            elif kind == "header":
-                head.headers += self._header(match, part)
-            elif (value := self._modifier_value(kind, match[kind], part)) is not None:
-                self._add(head, kind, value, part)
-        return head
-
-    def _header(self, match: re.Match[str], part: Spanned[str]) -> list[HeaderVersionsDecl]:
-        versions = read_range(match["header_for"])
-        if versions is None:
-            bad_range(Spanned(match["header_for"], part.span), self._context)
-            return []
-        header = Spanned(int(match["header"]), part.span)
-        return [HeaderVersionsDecl(span=part.span, versions=Spanned(versions, part.span), header=header)]
-
-    def _modifier_value(self, kind: str, text: str, part: Spanned[str]) -> Spanned[Any] | None:
-        match kind:
-            case "key" | "max" | "min":
-                if kind != "key" and int(text) > MAX_VERSION:
-                    bad_range(Spanned(f"v{text}+", part.span), self._context)
-                    return None
-                return Spanned(int(text), part.span)
-            case "flexible" | "deprecated" | "versions":
-                versions = NONE if text == "none" else read_range(text)
-                if versions is None:
-                    bad_range(Spanned(text, part.span), self._context)
-                    return None
-                return Spanned(versions, part.span)
-            case "listeners":
-                return Spanned([word(one) for one in re.findall(WORD, text)], part.span)
-            case "of":
-                return Spanned(word(text), part.span)
-            case "route":
-                return Spanned(ROUTES[text], part.span)
-            case "kind":
-                return Spanned(text.replace(" ", "-"), part.span)
-        return Spanned(True, part.span)
-
-    def _add(self, head: _Head, kind: str, value: Spanned[Any], part: Spanned[str]) -> None:
-        first = head.modifiers.setdefault(kind, value)
-        if first is not value:
-            same = first.value == value.value
-            self._context.report.add(
-                codes.REPEATED_ATTRIBUTE if same else codes.DUPLICATE_ATTRIBUTE,
-                (
-                    f"`{part.value}` is written twice"
-                    if same
-                    else f"`{part.value}` is written after `{first.span.text}`"
-                ),
-                part.span,
-                others=[(first.span, "first written here")],
-            )
-
-    def _unknown_modifier(self, part: Spanned[str]) -> None:
-        text = part.value[:40]
-        kind = next((kind for kind in ("flexible", "deprecated", "versions") if text.startswith(f"{kind} ")), None)
-        if kind is not None:
-            bad_range(Spanned(part.value.removeprefix(f"{kind} "), part.span), self._context)
-            return
-        help = did_you_mean(text, _MODIFIERS) or "after `=>` come `key N, max version N` or `not top level`"
-        self._context.report.add(
-            codes.UNKNOWN_ATTRIBUTE, f"a struct has no modifier `{text}`", part.span, helps=[help]
-        )
-
-    def message(self, head: _Head, previous: _Head | None) -> MessageDecl:
+    def message(self, head: Head, previous: Head | None) -> MessageDecl:
         """message: request | response | struct with a kind or with a version field"""
         name, kind = head.name, head.get("kind")
         inherited = self._request_of(head, previous) if self._is_response(head) else None
@@ -269,14 +139,14 @@ class _Reader:
         before = remarks(written.comment, self._source, attribute)
         return (*before, *loose_comments([*written.trailing, *written.after], self._source, ""))
 
-    def _is_response(self, head: _Head) -> bool:
+    def _is_response(self, head: Head) -> bool:
         """response: NAME "Response =>" without a key of its own"""
         if "key" in head or "max" in head or "version_field" in head:
             return False
         kind = head.get("kind")
         return kind.value == "response" if kind is not None else head.name.value.endswith("Response")
 
-    def _request_of(self, head: _Head, previous: _Head | None) -> MessageDecl | None:
+    def _request_of(self, head: Head, previous: Head | None) -> MessageDecl | None:
         wanted = f"{head.name.value.removesuffix('Response')}Request"
         last = self._messages[-1] if self._messages else None
         if previous is not None and last is not None and previous.name is last.name and last.name.value == wanted:
@@ -291,7 +161,7 @@ class _Reader:
         )
         return elsewhere
 
-    def _valid(self, head: _Head) -> Spanned[VersionRange] | None:
+    def _valid(self, head: Head) -> Spanned[VersionRange] | None:
         high, low = head.get("max"), head.get("min")
         if (versions := head.get("versions")) is not None:
             return versions
@@ -306,7 +176,7 @@ class _Reader:
         )
         return Spanned(VersionRange(low.value if low is not None else 0, high.value), span)
 
-    def _require(self, head: _Head, kind: str, valid: Spanned[VersionRange] | None) -> None:
+    def _require(self, head: Head, kind: str, valid: Spanned[VersionRange] | None) -> None:
         if "version_field" in head:
             return
         missing = ["`key N`"] if kind == "request" and "key" not in head else []
@@ -320,7 +190,7 @@ class _Reader:
                 helps=helps,
             )
 
-    def _fields(self, head: _Head) -> list[WrittenField]:
+    def _fields(self, head: Head) -> list[WrittenField]:
         """The fields; without the first where that is the version, which is not part of a message here."""
         fields = head.written.fields
         if "version_field" not in head:
@@ -336,7 +206,7 @@ class _Reader:
         )
         return fields
 
-    def struct(self, head: _Head) -> None:
+    def struct(self, head: Head) -> None:
         """struct: NAME " => not top level" [", no encoding"] [", flexible v" INT "+"]"""
         _struct_decl(head, ALL, NONE, self._context)  # for its mistakes
         silent = Context(Report(), franz_go=False)
@@ -350,7 +220,7 @@ class _Reader:
             )
         )
 
-    def owned_struct(self, head: _Head) -> None:
+    def owned_struct(self, head: Head) -> None:
         """struct: NAME " => not top level, of " MESSAGE [", versions " range]"""
         owner = head.modifiers["of"]
         for number, message in enumerate(self._messages):
@@ -401,7 +271,7 @@ def flexible_versions(message: MessageDecl) -> VersionRange:
     return message.flexible_versions.value if message.flexible_versions is not None else NONE
 
 
-def _struct_decl(head: _Head, versions: VersionRange, flexible: VersionRange, context: Context) -> StructDecl:
+def _struct_decl(head: Head, versions: VersionRange, flexible: VersionRange, context: Context) -> StructDecl:
     own = head.get("versions") or Spanned(versions, head.name.span)
     return StructDecl(
         span=head.written.span,

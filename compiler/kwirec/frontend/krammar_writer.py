@@ -23,7 +23,8 @@ from kwirec.frontend.krammar_field_writer import (
 )
 from kwirec.frontend.krammar_fields import Scope
 from kwirec.frontend.krammar_lexer import COMMENT, INDENT
-from kwirec.frontend.krammar_messages import KINDS, ROUTES, flexible_versions, open_versions
+from kwirec.frontend.krammar_messages import flexible_versions, open_versions
+from kwirec.frontend.krammar_modifiers import KINDS, ROUTES
 from kwirec.frontend.krammar_parser import FRANZ_GO_VALUE, NAME
 from kwirec.frontend.syntax import EnumDecl, FieldDecl, MessageDecl, Spanned, StructDecl, walk_field_decls
 from kwirec.versions import NONE, VersionRange
