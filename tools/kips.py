@@ -21,7 +21,7 @@ from tools.maven import bring
 
 DEFINITIONS = Path(__file__).parents[1] / "message_defs" / "kafka"
 _NAME = re.compile(r'"name"\s*:\s*"(\w+)"')
-_BEGIN = re.compile(r"(?:Starting (?:in|with|from) )?[Vv]ersions? (\d+)(?:(-| to | and | through )(\d+))?\b")
+_BEGIN = re.compile(r"(?:Starting (?:in|with|from) )?[Vv]er(?:sion|ison)s? (\d+)(?:(-| to | and | through )(\d+))?\b")
 _KIP = re.compile(r"KIP-(\d+)")
 
 

@@ -84,7 +84,10 @@ def test_proposals_are_taken_from_comments_about_versions() -> None:
     // Versions 2-3 add A, see KIP-10
     // and KIP-11.
     // Version 4 adds B (KIP-12).
-    "validVersions": "0-4",
+    // Version 5 adds C.
+    //
+    // Verison 6 adds D (KIP-14).
+    "validVersions": "0-6",
     // KIP-13
     """
-    assert sorted(kips(text)) == [(2, 10), (2, 11), (3, 10), (3, 11), (4, 12)]
+    assert sorted(kips(text)) == [(2, 10), (2, 11), (3, 10), (3, 11), (4, 12), (6, 14)]
