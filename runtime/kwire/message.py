@@ -14,7 +14,7 @@ from kwire.secrets import HIDDEN, STRUCTS, hides_tags, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, ClassVar, Self
+    from typing import Any, ClassVar, Final, Self
 
     from kwire.schema import Field
 
@@ -32,7 +32,7 @@ UNSET: list[Any] = []
 SHOWN_BYTES = 64
 """The longest bytes that ``repr`` shows in full."""
 
-UNPAUSED = 1 << 14
+UNPAUSED: Final = 16384
 """The longest data that is decoded while Python collects garbage. A longer message can have so many lists that to
 look for cycles among them, which cannot be there, takes as long as making them."""
 
@@ -235,6 +235,13 @@ def decode_within(
     unless a few large values, such as records, make up nearly all of it; :func:`too_many_values` is the reason.
     """
     if len(data) <= most:
+        if len(data) <= UNPAUSED and type(data) is bytes and 0 <= start <= len(data):
+            try:
+                message, end = cls._read(data, start, version)
+                if end == len(data):
+                    return message
+            except Exception:  # decode reports it
+                pass
         return cls.decode(data, version, policy, start=start)
     from kwire.interpreter.large import TooManyValuesError, read_large
 

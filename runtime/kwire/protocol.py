@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from librt.strings import read_i16_be
+from librt.strings import BytesWriter, read_i16_be
 
 from kwire.errors import (
     DecodeError,
@@ -115,6 +115,22 @@ class Response(_Parsed):
         return f"Response(header={self.header!r}, message={self.message!r}, version={self.version})"
 
 
+class _Known:
+    """A class of requests or responses, and the versions of the headers before them."""
+
+    __slots__ = ("cls", "first", "headers")
+
+    def __init__(self, cls: type[Message]) -> None:
+        self.cls = cls
+        self.first: int = cls.VALID_VERSIONS.start
+        self.headers: list[int] = [cls.header_version(version) for version in cls.VALID_VERSIONS]
+
+    def header(self, version: int) -> int:
+        """The version of the header before this version of the message; -1 if the class does not read it."""
+        number = version - self.first
+        return self.headers[number] if 0 <= number < len(self.headers) else -1
+
+
 class MessageRegistry(MessageMapping["type[Message]"]):
     """All messages of a generated package by name, each imported on first use: ``PROTOCOL["FetchRequest"]``."""
 
@@ -131,6 +147,8 @@ class MessageRegistry(MessageMapping["type[Message]"]):
         self._requests = requests
         self._responses = responses
         self._logs = logs
+        self._known_requests: dict[int, _Known] = {}
+        self._known_responses: dict[int, _Known] = {}
         self.api_names: Mapping[int, str] = {key: requests[key].removesuffix("Request") for key in sorted(requests)}
         """The name of each API, which is that of its request without the suffix, by API key, ascending."""
 
@@ -233,28 +251,35 @@ class MessageRegistry(MessageMapping["type[Message]"]):
 
         :class:`EncodeError` if ``message`` is not a request of this protocol, or cannot be encoded.
         """
-        api_key = self._api_key(message, version, self._requests, "request")
-        body = message.encode(version)
-        header = RequestHeader(
-            api_key=api_key, api_version=version, correlation_id=correlation_id, client_id=client_id
-        )
-        return header.encode(message.header_version(version)) + body
+        key, known = self._of(message, version, self._known_requests, self._requests, "request")
+        header = RequestHeader(api_key=key, api_version=version, correlation_id=correlation_id, client_id=client_id)
+        return _framed(header, message, known.header(version), version)
 
     def encode_response(self, message: Message, version: int, *, correlation_id: int) -> bytes:
         """Header and body of a response, as the payload of a frame.
 
         :class:`EncodeError` if ``message`` is not a response of this protocol, or cannot be encoded.
         """
-        self._api_key(message, version, self._responses, "response")
-        body = message.encode(version)
-        return ResponseHeader(correlation_id=correlation_id).encode(message.header_version(version)) + body
+        _, known = self._of(message, version, self._known_responses, self._responses, "response")
+        return _framed(ResponseHeader(correlation_id=correlation_id), message, known.header(version), version)
 
-    def _api_key(self, message: Message, version: int, names: Mapping[int, str], role: str) -> int:
+    def _of(
+        self, message: Message, version: int, known: dict[int, _Known], names: Mapping[int, str], role: str
+    ) -> tuple[int, _Known]:
+        """The API key of a message and what is known of its class."""
         key = message.API_KEY
-        if key is None or key not in names or not isinstance(message, self[names[key]]):
+        found = None if key is None else self._find(key, known, names)
+        if key is None or found is None or not isinstance(message, found.cls):
             name = type(message).__name__
             raise EncodeError(f"not a {role} of {self._package}", message_name=name, version=version)
-        return key
+        return key, found
+
+    def _find(self, api_key: int, known: dict[int, _Known], names: Mapping[int, str]) -> _Known | None:
+        """The class for an API key, looked up once."""
+        found = known.get(api_key)
+        if found is None and api_key in names:
+            found = known[api_key] = _Known(self[names[api_key]])
+        return found
 
     def decode_request(
         self, payload: bytes | bytearray | memoryview, policy: Policy = STRICT, *, max_decoded: int = MAX_FRAME
@@ -264,7 +289,8 @@ class MessageRegistry(MessageMapping["type[Message]"]):
         The ``message_name`` of a :class:`DecodeError` is that of the header or the body; its offset counts from the
         start of ``payload`` either way. ``max_decoded`` is that of :class:`kwire.connection.ConnectionDecoder`.
         """
-        payload = bytes(payload)
+        if type(payload) is not bytes:
+            payload = bytes(payload)
         header, offset, cls = self.request_header(payload, policy)
         message = None
         if cls is not None:
@@ -284,12 +310,13 @@ class MessageRegistry(MessageMapping["type[Message]"]):
         if not 4 <= len(payload) <= MAX_HEADER:
             payload = payload[:MAX_HEADER]
             RequestHeader.decode_from(payload, 0, policy)  # raises the error if it is too short
-        api_key, version = read_i16_be(payload, 0), read_i16_be(payload, 2)
-        cls = self.request(api_key) if api_key in self._requests else None
-        if cls is not None and version in cls.VALID_VERSIONS:
-            header, offset = RequestHeader.decode_from(payload, cls.header_version(version), policy)
-            return header, offset, cls
-        for number in range(1 if cls is None else _nearest_header(cls, version), 0, -1):
+        version = read_i16_be(payload, 2)
+        known = self._find(read_i16_be(payload, 0), self._known_requests, self._requests)
+        number = -1 if known is None else known.header(version)
+        if known is not None and number >= 0:
+            header, offset = _request_header(payload, number, policy)
+            return header, offset, known.cls
+        for number in range(1 if known is None else _nearest_header(known.cls, version), 0, -1):
             try:
                 return *RequestHeader.decode_from(payload, number, policy), None
             except DecodeError:
@@ -310,7 +337,8 @@ class MessageRegistry(MessageMapping["type[Message]"]):
         An unknown API key or version is not an error: ``message`` is ``None``. Errors and ``max_decoded`` are those
         of :meth:`decode_request`.
         """
-        payload = bytes(payload)
+        if type(payload) is not bytes:
+            payload = bytes(payload)
         header, offset, cls, version = self.response_header(payload, api_key, version, policy)
         message = None if cls is None else decode_within(max_decoded, cls, payload, version, policy, offset)
         return Response(header, message, payload, offset, version)
@@ -329,13 +357,13 @@ class MessageRegistry(MessageMapping["type[Message]"]):
         """
         if len(payload) > MAX_HEADER:
             payload = payload[:MAX_HEADER]
-        cls = self.response(api_key) if api_key in self._responses else None
-        if cls is None:
+        found = self._find(api_key, self._known_responses, self._responses)
+        if found is None:
             return *ResponseHeader.decode_from(payload, 0, policy), None, version
-        known = version in cls.VALID_VERSIONS
+        cls, number = found.cls, found.header(version)
+        known = number >= 0
         try:
-            number = cls.header_version(version) if known else _nearest_header(cls, version)
-            header, offset = ResponseHeader.decode_from(payload, number, policy)
+            header, offset = _response_header(payload, number if known else _nearest_header(cls, version), policy)
         except DecodeError:
             if known:
                 raise
@@ -355,6 +383,42 @@ def _module(name: str) -> Any:
 def _protocol(package: str) -> MessageRegistry:
     found: MessageRegistry = _module(package).PROTOCOL
     return found
+
+
+def _request_header(payload: bytes, number: int, policy: Policy) -> tuple[RequestHeader, int]:
+    """``RequestHeader.decode_from``, which finds the class and its reader by name."""
+    try:
+        header, end = RequestHeader._read(payload, 0, number)
+        if end <= len(payload):
+            return header, end
+    except Exception:  # reported there, or tolerated
+        pass
+    return RequestHeader.decode_from(payload, number, policy)
+
+
+def _response_header(payload: bytes, number: int, policy: Policy) -> tuple[ResponseHeader, int]:
+    """``ResponseHeader.decode_from``, likewise."""
+    try:
+        header, end = ResponseHeader._read(payload, 0, number)
+        if end <= len(payload):
+            return header, end
+    except Exception:
+        pass
+    return ResponseHeader.decode_from(payload, number, policy)
+
+
+def _framed(header: Message, message: Message, number: int, version: int) -> bytes:
+    """Header and body; ``number`` is the version of the header, -1 if the message lacks this version."""
+    if number >= 0:
+        try:
+            out = BytesWriter()
+            header._write(out, number)
+            message._write(out, version)
+            return out.getvalue()
+        except Exception:  # encode reports it
+            pass
+    body = message.encode(version)
+    return header.encode(message.header_version(version)) + body
 
 
 def _nearest_header(cls: type[Message], version: int) -> int:
