@@ -70,6 +70,13 @@ def test_engines_agree(
         assert rows == of_spark[name], name
 
 
+def test_a_folder_without_the_topics_that_are_asked_for_is_no_error(spark: SparkSession, tmp_path: Path) -> None:
+    given = str(DATA / "logs" / "4.1.1" / "txn-0")
+    for engine in ("local", "spark"):
+        assert run(["decode", given, "--engine", engine, "--out", str(tmp_path / engine), "-q"]) == 0
+    assert not any(tables(tmp_path / "local").get("records", []))
+
+
 def test_tables_of_either_engine_are_read_by_either(
     spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

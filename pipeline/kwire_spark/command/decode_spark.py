@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql.types import DateType, StructField, StructType
 
 from kwire_spark.reports.basis import problems_of
 from kwire_spark.tables.clients import clients
+from kwire_spark.tables.files import DATE
 from kwire_spark.tables.record_structs import record_kinds
 from kwire_spark.tables.topics import topic_names, with_topic_names
 from kwire_spark.tables.typed import is_of, messages, typed_records
@@ -77,7 +79,11 @@ class SparkTables:
         """Write a table and read it back, so that tables made of it need not decode anything again."""
         with self._run.step(f"Writing {name}"):
             path = write(table, self._run.out, name, self._engine.table_format, origin=self._run.origin, **options)
-        table = self._engine.session.read.format(self._engine.table_format).load(path)
+        reader = self._engine.session.read.format(self._engine.table_format)
+        if self._engine.table_format == "parquet":  # of which a table without rows has no files
+            day = [StructField(DATE, DateType())] if options.get("by_date") else []
+            reader = reader.schema(StructType([*table.schema, *day]))
+        table = reader.load(path)
         self.rows.append((name, table.count(), path))
         return table
 

@@ -115,7 +115,8 @@ def decode_record(
     elif topic in TOPICS:
         decode = _framed if TOPICS[topic] in FRAMED else _coordinated
     else:
-        raise ValueError(f"unknown internal topic {topic!r}; expected {', '.join(TOPICS)}")
+        known = ", ".join([*TOPICS, "or one like heartbeats or connect-configs"])
+        raise ValueError(f"unknown internal topic {topic!r}; expected {known}")
     record = InternalRecord(topic, key, value, control=control)
     try:
         record.reason = decode(protocol, record, policy, max_decoded)
