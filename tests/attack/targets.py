@@ -44,7 +44,8 @@ from kwirec.lowering import lower
 from kwirec.validation import validate
 from tests.attack.hostile import mutate_json, mutate_lines, without_comments
 from tests.fuzz.mutation import mutate
-from tests.pipeline.capture_files import packets, recorded, recordings, write_pcap, write_pcapng
+from tests.pipeline.capture_files import ip_packet, packets, recorded, recordings, write_pcap, write_pcapng
+from tests.pipeline.wrapping import WRAPPINGS, fragments, write_frames
 
 DATA = Path(__file__).parents[1] / "data"
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA)
@@ -188,6 +189,10 @@ def capture_seeds(folder: Path) -> Sequence[bytes]:
             whole = list(packets(conversation))[:14]
             path = (write_pcap, write_pcapng)[number % 2](folder / "seed", whole)
             found.append(path.read_bytes())
+    whole = packets(recorded(recordings()[0])[0])[:8]
+    for wrap in WRAPPINGS.values():
+        frames = ((one.time, wrap(part)) for one in whole for part in fragments(ip_packet(one), 160))
+        found.append(write_frames(folder / "seed", frames).read_bytes())
     found += [gzip.compress(data, mtime=0) for data in found[::5]]
     found += [zstandard.compress(data) for data in found[::5]]
     return [data for data in found if len(data) < 20_000]

@@ -112,6 +112,15 @@ def test_both_ends_may_have_certificates(path: Path, keys: Path, pem: Path, vers
     assert contents(path, read_key_log(str(keys))) == SAID
 
 
+def test_a_server_may_ask_for_a_second_hello(path: Path, keys: Path, pem: Path) -> None:
+    tls = Tls.make(pem, keys)
+    tls.server.set_ecdh_curve("secp384r1")
+    talk = tls.through(LONG)
+    assert [data[5] for direction, _, data in talk.segments if direction == CLIENT][:2] == [1, 1]
+    written(path, [talk])
+    assert contents(path, read_key_log(str(keys))) == SAID
+
+
 @pytest.mark.parametrize("tickets", [True, False])
 @pytest.mark.parametrize("version", [V12, V13])
 def test_sessions_may_be_resumed(path: Path, keys: Path, pem: Path, version: ssl.TLSVersion, tickets: bool) -> None:
@@ -285,6 +294,15 @@ def test_no_bytes_whatsoever_raise(
 def _made(folder: Path, name: str, version: ssl.TLSVersion) -> tuple[Conversation, KeyLog]:
     talk = Tls.make(certificate(folder), folder / name, version).through(LONG)
     return talk, read_key_log(str(folder / name))
+
+
+def test_key_logs_take_bounded_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = [b"CLIENT_RANDOM %064x %096x\n" % (number, number) for number in range(10)]
+    monkeypatch.setattr(key_log, "MOST_BYTES", 5 * len(lines[0]))
+    known = KeyLog()
+    for line in lines:
+        known.add(line)
+    assert len(known) == 5
 
 
 def test_secrets_are_never_shown(keys: Path, pem: Path) -> None:

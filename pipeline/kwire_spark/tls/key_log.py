@@ -22,7 +22,7 @@ APPLICATION = ("CLIENT_TRAFFIC_SECRET_0", "SERVER_TRAFFIC_SECRET_0")
 LABELS = frozenset({MASTER, *HANDSHAKE, *APPLICATION})
 
 MOST_BYTES = 64 << 20
-"""The size of the largest key log, of some hundred thousand connections."""
+"""The size of all key logs together, of some hundred thousand connections."""
 
 _LINE = re.compile(rb"^([A-Z0-9_]+) ([0-9A-Fa-f]{64}) ((?:[0-9A-Fa-f]{2}){32,64})[ \t\r]*$", re.MULTILINE)
 _NONE: Mapping[str, bytes] = MappingProxyType({})
@@ -31,10 +31,11 @@ _NONE: Mapping[str, bytes] = MappingProxyType({})
 class KeyLog:
     """``secrets`` by the random of the client's hello, and by label. They are never shown."""
 
-    __slots__ = ("secrets",)
+    __slots__ = ("_room", "secrets")
 
     def __init__(self) -> None:
         self.secrets: dict[bytes, dict[str, bytes]] = {}
+        self._room = MOST_BYTES
 
     def __len__(self) -> int:
         """The number of connections."""
@@ -47,8 +48,9 @@ class KeyLog:
         raise TypeError("secrets are not pickled")
 
     def add(self, text: bytes) -> None:
-        """Take the secrets in lines of a key log; other lines are passed over."""
-        for match in _LINE.finditer(text):
+        """Take the secrets in lines of a key log; other lines are passed over, and so is what is too much in all."""
+        self._room -= len(text)
+        for match in _LINE.finditer(text) if self._room >= 0 else ():
             label, random, secret = (part.decode() for part in match.groups())
             if label in LABELS:
                 self.secrets.setdefault(bytes.fromhex(random), {})[label] = bytes.fromhex(secret)
