@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def named(paths: Sequence[str], target: str) -> set[str]:
     """Who is refused by ``target``, by client id, according to captures and logs."""
-    return {str(client) for client in readiness(spoken(paths), target).tables[0].column("client_id")}
+    return {str(client) for client in readiness(spoken(paths), target).table("refused").column("client_id")}
 
 
 def spoken(paths: Sequence[str]) -> Relation:

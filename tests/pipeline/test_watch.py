@@ -16,6 +16,7 @@ from pyspark.sql import SparkSession
 from rich.console import Console
 
 from kwire_spark.command import run
+from kwire_spark.command.live import live_report
 from kwire_spark.command.watch import ProgressPrinter
 from tests.pipeline.capture_files import packets, recorded, write_pcap
 
@@ -29,6 +30,9 @@ LONGEST = 300.0
         (["missing"], "missing: no such folder"),
         ([".", "--ports", "kafka"], "comma-separated port numbers"),
         ([".", "--settled", "-1"], "--settled"),
+        ([".", "--target", "4.9"], "unknown release '4.9'"),
+        ([".", "--target", "4.1", "--owners", "missing.csv"], "owners missing.csv: No such file"),
+        ([".", "--target", "4.1", "--table-format", "csv"], "--target needs a table in Parquet"),
     ],
 )
 def test_wrong_usage(capsys: pytest.CaptureFixture[str], arguments: list[str], told: str) -> None:
@@ -70,3 +74,29 @@ def test_packets_that_came_too_late_are_told_once(capsys: pytest.CaptureFixture[
         progress.update(cast(Any, query))
     assert str(progress) == "20 packets in 2 batches"
     assert capsys.readouterr().err == "dropped 3 packets that arrived too late: see --late\n"
+
+
+def test_with_a_target_it_keeps_page_and_metrics_and_tells_who_is_refused(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, out = tmp_path / "captures", tmp_path / "out"
+    folder.mkdir()
+    for number, conversation in enumerate(recorded("kafka-python-as-of-0.10-on-3.9.1")):
+        write_pcap(folder / f"{number}.pcap", packets(conversation))
+    command = ["watch", str(folder), "--once", "--out", str(out), "--settled", "0"]
+    assert run([*command, "--target", "4.0.0", "--target", "4.1.1"]) == 0
+    told = capsys.readouterr().err
+    assert told.count("refused by 4.0.0 ") == 1
+    assert told.count("refused by 4.1.1 ") == 1
+    page = (out / "readiness.html").read_text()
+    assert '<meta http-equiv="refresh" content="30">' in page
+    metrics = (out / "kwire.prom").read_text()
+    assert 'kwire_clients{target="4.1.1",verdict="refused"} 1\n' in metrics
+    assert run([*command, "--target", "4.1.1"]) == 0, "its own files may be replaced"
+    assert capsys.readouterr().err.count("refused by 4.1.1 ") == 1
+
+
+def test_a_report_on_no_table_waits(tmp_path: Path) -> None:
+    live = live_report(str(tmp_path), "parquet", ["4.1.1"], None, "kwire_kafka", Console(stderr=True))
+    assert not live.update()
+    assert not list(tmp_path.iterdir())

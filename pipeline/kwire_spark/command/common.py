@@ -101,6 +101,11 @@ FORMAT = click.option(
     show_default=True,
     help="What is printed; the files in --out are the same.",
 )
+OWNERS = click.option(
+    "--owners",
+    metavar="FILE",
+    help="CSV with the columns owner and any of client_id, address, software, principal: whose clients they are.",
+)
 COVERAGE = click.option(
     "--min-coverage",
     type=click.FloatRange(0, 100),

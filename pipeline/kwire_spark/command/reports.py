@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kwire_spark.command.common import FORMAT, GUIDE, RELEASES, Run, with_inputs
+from kwire_spark.command.common import FORMAT, GUIDE, OWNERS, RELEASES, Run, with_inputs
 from kwire_spark.options import OptionError, Options
 from kwire_spark.reports.report import Column, Report, Table
 from kwire_spark.reports.text import counted
@@ -119,11 +119,7 @@ def clients_report(rows: Sequence[Row], more: int) -> Report:
     "Can be given several times: one report compares them.",
 )
 @click.option("--target-config", metavar="FILE", help="Properties file of a client, for a target with TLS or SASL.")
-@click.option(
-    "--owners",
-    metavar="FILE",
-    help="CSV with the columns owner and any of client_id, address, software, principal: whose clients they are.",
-)
+@OWNERS
 @click.option(
     "--since", metavar="DIR", help="--out of an earlier run, or its table clients: the report says what changed."
 )

@@ -12,7 +12,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kwire_spark.command.common import DEFAULT_OUT, MASTER, PORTS, PROTOCOL, QUIET, TABLE_FORMAT, only_writer
+from kwire_spark.command.common import (
+    DEFAULT_OUT,
+    MASTER,
+    OWNERS,
+    PORTS,
+    PROTOCOL,
+    QUIET,
+    TABLE_FORMAT,
+    only_writer,
+)
+from kwire_spark.command.live import live_report
 from kwire_spark.options import OptionError, Options
 from kwire_spark.reports.text import counted
 
@@ -45,6 +55,14 @@ POLL_SECONDS = 1.0
 @click.option(
     "--late", default="10 minutes", show_default=True, metavar="TIME", help="How far out of order packets may arrive."
 )
+@click.option(
+    "--target",
+    "targets",
+    multiple=True,
+    metavar="RELEASE|HOST:PORT|FILE",
+    help="Judge clients by this release or broker after each batch: see readiness. Can be given several times.",
+)
+@OWNERS
 @QUIET
 def watch(
     folder: str,
@@ -56,12 +74,15 @@ def watch(
     protocol: str | None,
     settled: int,
     late: str,
+    targets: tuple[str, ...],
+    owners: str | None,
     quiet: bool,
 ) -> int:
     """Keep the table clients up to date with the captures that arrive in FOLDER, until interrupted.
 
     Each file is read once, when it no longer grows: rotate files with tcpdump -G or dumpcap -b. Run with the same
-    DIR, the command continues where it stopped.
+    DIR, the command continues where it stopped. With --target, DIR has the page readiness.html, which loads itself
+    again, and kwire.prom for Prometheus, and newly refused clients are printed.
     """
     from rich.console import Console
 
@@ -74,6 +95,7 @@ def watch(
     options = Options({"ports": ports or "", "protocol": protocol or ""})
     broker_ports, messages = options.ports("ports"), options.protocol()
     console = Console(stderr=True, quiet=quiet)
+    live = live_report(out, table_format, targets, owners, messages.package, console) if targets else None
     with only_writer(out), _interruption() as interrupted, console.status("Starting Spark …") as status:
         packets = spark_session(master).readStream.format("kafka_packets").option("settled", settled).load(folder)
         exchanges = follow(
@@ -86,13 +108,18 @@ def watch(
             .start()
         )
         progress = ProgressPrinter(console)
+        pending = True  # the table may be there from before
         while query.isActive and not interrupted.wait(POLL_SECONDS):
-            progress.update(query)
+            pending |= progress.update(query)
+            if pending and live is not None:
+                pending = not live.update()
             status.update(f"{progress} so far; waiting for captures in {folder} …")
         while query.isActive and query.status["isTriggerActive"] and query.status["isDataAvailable"]:
             time.sleep(POLL_SECONDS / 10)  # let the current batch finish, or its work is lost
         query.stop()
-    progress.update(query)
+        progress.update(query)
+        if live is not None:
+            live.update()
     if (error := query.exception()) is not None:
         raise error
     console.print(f"{progress}; the table is [bold]{out}/clients[/bold]", highlight=False)
@@ -126,15 +153,15 @@ class ProgressPrinter:
     def __str__(self) -> str:
         return f"{counted(self.packets, 'packet')} in {counted(self.batches, 'batch', 'batches')}"
 
-    def update(self, query: StreamingQuery) -> None:
-        """Add the batches since the last update."""
+    def update(self, query: StreamingQuery) -> bool:
+        """Add the batches since the last update; whether there are any."""
         from kwire_spark.streaming.connections import too_late
 
         batches = [
             batch for batch in query.recentProgress if batch["batchId"] > self._last_batch and batch["numInputRows"]
         ]
         if not batches:
-            return
+            return False
         self._last_batch = batches[-1]["batchId"]
         self.batches += len(batches)
         self.packets += sum(batch["numInputRows"] for batch in batches)
@@ -143,3 +170,4 @@ class ProgressPrinter:
             self._console.print(
                 f"[yellow]dropped[/yellow] {late:,} packets that arrived too late: see --late", highlight=False
             )
+        return True

@@ -47,6 +47,13 @@ def write_report(report: Report, folder: str | Path) -> list[Path]:
     return [_put(folder / name, write) for name, write in writers.items()]
 
 
+def write_text(folder: str | Path, name: str, text: str) -> Path:
+    """Write a text to a file of this folder, under the same rules as those of a report."""
+    folder = private_folder(folder)
+    _own(folder, {name})
+    return _put(folder / name, partial(_write_text, text))
+
+
 def _write_text(text: str, file: BinaryIO) -> None:
     file.write(text.encode())
 

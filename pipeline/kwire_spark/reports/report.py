@@ -103,7 +103,8 @@ class Check:
 class Report:
     """``name`` is the stem of the page's file. ``exit_code`` is 0, or 1 if the report needs action.
 
-    Pages, Markdown and JSON link APIs and errors to ``guide``.
+    Pages, Markdown and JSON link APIs and errors to ``guide``. A page loads itself again every ``refresh`` seconds if
+    that is not 0.
     """
 
     name: str
@@ -114,6 +115,7 @@ class Report:
     exit_code: int = 0
     guide: Guide | None = None
     checks: tuple[Check, ...] = ()
+    refresh: int = 0
 
     def table(self, name: str) -> Table:
         """The table of this name."""

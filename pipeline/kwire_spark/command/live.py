@@ -1,0 +1,114 @@
+"""What ``watch`` says while it runs: the page of readiness, metrics for Prometheus, and who is newly refused."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kwire_spark.command.engines import PARQUET, LocalEngine
+from kwire_spark.options import OptionError
+from kwire_spark.reports.client_usage import collected, uses_of
+from kwire_spark.reports.judgement import Judgement
+from kwire_spark.reports.release_support import REFUSED
+from kwire_spark.reports.text import listed
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from kwire.releases import Release, Releases
+    from kwire_spark.reports.client_usage import Use
+    from kwire_spark.reports.owners import Owners
+    from kwire_spark.reports.report import Report
+
+METRICS = "kwire.prom"
+REFRESH = 30
+"""Seconds after which the page loads itself again."""
+MIN_COVERAGE = 90.0
+
+
+@dataclass
+class LiveReport:
+    """Made anew from the table ``out/clients`` after each batch, by this process alone."""
+
+    out: str
+    targets: list[Release]
+    releases: Releases
+    owners: Owners | None
+    console: Console
+    _told: set[tuple[str, str, str]] = field(default_factory=set)
+    """Target, client and APIs of the refusals that were printed."""
+
+    def update(self) -> bool:
+        """Write page, tables and metrics, and print the clients that are refused and were not before.
+
+        False if the table is being replaced at this moment, or there is none yet.
+        """
+        from pyarrow import ArrowException
+
+        from kwire_spark.reports.files import write_report, write_text
+        from kwire_spark.reports.prometheus import exposition
+
+        try:
+            found = self._report()
+        except (OSError, ArrowException):
+            return False
+        if found is None:
+            return False
+        report, uses, judgements = found
+        write_report(report, self.out)
+        write_text(self.out, METRICS, exposition(uses, judgements))
+        for judgement in judgements:
+            self._tell(judgement)
+        return True
+
+    def _report(self) -> tuple[Report, list[Use], list[Judgement]] | None:
+        from kwire_spark.inputs import Inputs
+        from kwire_spark.reports.basis import basis_of, with_basis, with_problems
+        from kwire_spark.reports.readiness import report_on
+        from kwire_spark.stored import stored_tables
+        from kwire_spark.tables.clients import clients
+
+        table = Path(self.out, "clients")
+        inputs = Inputs(tables=tuple(stored_tables(str(table)))) if table.exists() else Inputs()
+        if not inputs:
+            return None
+        seen = clients(LocalEngine().read("clients", inputs, (), {}))
+        rows, more = collected(seen, "api_key, version")
+        uses, basis = uses_of(rows), basis_of(seen)
+        unjudged = sum(row["refused"] for row in rows if row["version"] is None)
+        report = report_on(uses, self.targets, more, unjudged, self.releases, owners=self.owners)
+        report = with_basis(report, basis, str(inputs), MIN_COVERAGE)
+        report = replace(with_problems(report, basis.problems, ()), refresh=REFRESH)
+        return report, uses, [Judgement.of(uses, target, self.releases) for target in self.targets]
+
+    def _tell(self, judgement: Judgement) -> None:
+        from rich.text import Text
+
+        for client, verdicts in judgement.by_client().items():
+            uses = [use for use, verdict in verdicts if verdict.state == REFUSED]
+            what = listed(sorted({f"{use.api} {use.version}" for use in uses}))
+            told = (judgement.target.name, str(client), what)
+            if uses and told not in self._told:
+                self._told.add(told)
+                line = Text(f"refused by {told[0]} ", style="red")
+                self.console.print(line.append(f"{client}: {what}", style="default"), highlight=False)
+
+
+def live_report(
+    out: str, table_format: str, targets: Sequence[str], owners: str | None, package: str, console: Console
+) -> LiveReport:
+    """The report on the table that ``watch`` keeps. :class:`OptionError` if a target is unknown, or this process
+    cannot read the table."""
+    from kwire_spark.reports.owners import Owners
+    from kwire_spark.reports.release_support import releases_of
+    from kwire_spark.reports.targets import find_targets
+
+    if "://" in out or table_format != PARQUET:
+        raise OptionError(
+            "--target needs a table in Parquet on this machine: leave out --table-format, or change --out"
+        )
+    releases = releases_of(package)
+    whose = Owners.read(owners) if owners else None
+    return LiveReport(out, find_targets(targets, None, releases), releases, whose, console)

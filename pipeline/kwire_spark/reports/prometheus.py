@@ -1,0 +1,72 @@
+"""What clients use and what targets refuse, in Prometheus' text format (version 0.0.4).
+
+Names of clients are from the wire, and so are untrusted: escaped, and limited in length and number.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from kwire_spark.reports.client_usage import Use
+from kwire_spark.reports.judgement import Judgement
+from kwire_spark.reports.release_support import REFUSED, SEVERITY
+from kwire_spark.reports.text import visible
+
+MAX_CLIENTS = 1_000
+"""Maximum number of time series with names of clients, for each target: those with most requests."""
+
+Labels = tuple[tuple[str, str], ...]
+
+
+def exposition(uses: Iterable[Use], judgements: Sequence[Judgement]) -> str:
+    """The metrics:
+
+    - ``kwire_requests_total``: requests seen, by ``api`` and ``version``
+    - ``kwire_refusals_total``: those that a broker was seen to refuse
+    - ``kwire_clients``: clients by ``target`` and worst ``verdict``
+    - ``kwire_refused_client_requests_total``: requests that a ``target`` refuses, by ``client_id``, ``address``,
+      ``api`` and ``version``; at most :data:`MAX_CLIENTS` for each target
+    """
+    requests: Counter[Labels] = Counter()
+    refusals: Counter[Labels] = Counter()
+    for use in uses:
+        labels = (("api", use.api), ("version", str(use.version)))
+        requests[labels] += use.requests
+        refusals[labels] += use.refusals
+    clients: Counter[Labels] = Counter()
+    refused: Counter[Labels] = Counter()
+    for judgement in judgements:
+        target = ("target", judgement.target.name)
+        clients.update({(target, ("verdict", state)): 0 for state in SEVERITY})
+        clients.update((target, ("verdict", verdicts[0][1].state)) for verdicts in judgement.by_client().values())
+        refused.update(_refused(judgement))
+    lines = [
+        *_metric("kwire_requests_total", "counter", "Requests seen.", requests),
+        *_metric("kwire_refusals_total", "counter", "Requests that a broker was seen to refuse.", refusals),
+        *_metric("kwire_clients", "gauge", "Clients, by the worst verdict on their requests.", clients),
+        *_metric("kwire_refused_client_requests_total", "counter", "Requests that a target refuses.", refused),
+    ]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _refused(judgement: Judgement) -> Mapping[Labels, int]:
+    found: Counter[Labels] = Counter()
+    for use, verdict in judgement.clients:
+        if verdict.state == REFUSED:
+            who = (("client_id", use.client.client_id or ""), ("address", use.client.host or ""))
+            what = (("api", use.api), ("version", str(use.version)))
+            found[("target", judgement.target.name), *who, *what] += use.requests
+    return dict(found.most_common(MAX_CLIENTS))
+
+
+def _metric(name: str, kind: str, meaning: str, values: Mapping[Labels, int]) -> Iterator[str]:
+    yield f"# HELP {name} {meaning}"
+    yield f"# TYPE {name} {kind}"
+    for labels, value in sorted(values.items()):
+        inner = ",".join(f'{label}="{_quoted(text)}"' for label, text in labels)
+        yield f"{name}{{{inner}}} {value}"
+
+
+def _quoted(text: str) -> str:
+    return visible(text).replace("\\", "\\\\").replace('"', '\\"')

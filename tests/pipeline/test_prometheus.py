@@ -1,0 +1,52 @@
+"""Metrics in Prometheus' text format, with hostile names in every place."""
+
+from __future__ import annotations
+
+import re
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kwire_kafka.releases import RELEASES
+from kwire_spark.reports import prometheus
+from kwire_spark.reports.client_usage import Client, Use
+from kwire_spark.reports.judgement import Judgement
+from kwire_spark.reports.prometheus import exposition
+
+LINE = re.compile(r'(# (HELP|TYPE) [a-z_]+ .+|[a-z_]+\{([a-z_]+="([^"\\\n]|\\["\\n])*",?)+\} [0-9]+)')
+"""A comment, or a sample with quoted labels: the format, version 0.0.4."""
+
+
+def metrics(*uses: Use, targets: tuple[str, ...] = ("4.1.1",)) -> str:
+    return exposition(uses, [Judgement.of(uses, RELEASES[target]) for target in targets])
+
+
+def use(name: str | None, api_key: int, version: int, requests: int = 1, refusals: int = 0) -> Use:
+    return Use(Client(name, "10.0.0.1", None, None), api_key, f"key {api_key}", version, requests, refusals)
+
+
+def test_what_is_counted() -> None:
+    text = metrics(use("a", 0, 2, 5, 1), use("b", 0, 2, 7), use("b", 3, 9, 2), targets=("3.9.1", "4.1.1"))
+    assert 'kwire_requests_total{api="key 0",version="2"} 12\n' in text
+    assert 'kwire_refusals_total{api="key 0",version="2"} 1\n' in text
+    assert 'kwire_clients{target="4.1.1",verdict="refused"} 2\n' in text
+    assert 'kwire_clients{target="4.1.1",verdict="ok"} 0\n' in text
+    assert 'kwire_clients{target="3.9.1",verdict="deprecated"} 2\n' in text
+    of_client = 'target="4.1.1",client_id="b",address="10.0.0.1",api="key 0",version="2"'
+    assert f"kwire_refused_client_requests_total{{{of_client}}} 7\n" in text
+    assert 'target="3.9.1",client_id' not in text
+
+
+@given(st.text())
+def test_any_name_is_one_label(name: str) -> None:
+    text = metrics(use(name, 0, 2))
+    assert all(LINE.fullmatch(line) for line in text.split("\n")[:-1])
+    assert text.count("client_id=") == 1
+
+
+def test_series_with_names_are_limited() -> None:
+    uses = [use(f"c{number}", 0, 2, number + 1) for number in range(prometheus.MAX_CLIENTS + 5)]
+    text = metrics(*uses)
+    assert text.count("client_id=") == prometheus.MAX_CLIENTS
+    assert 'client_id="c4"' not in text
+    assert f'kwire_clients{{target="4.1.1",verdict="refused"}} {len(uses)}' in text
