@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 
 from kwire.errors import DecodeError
 from kwire.logs.json_text import JsonText, Rule, read_json
@@ -44,6 +45,7 @@ KEYS: Mapping[str, Mapping[str, str]] = {
 """Kind of topic → the names of its records, with what their keys begin with."""
 
 
+@lru_cache(256)
 def connect_topic(topic: str) -> str:
     """Which of :data:`KEYS` a topic has, by its name; empty for others."""
     return next((kind for kind, pattern in PATTERNS.items() if re.fullmatch(pattern, topic)), "")

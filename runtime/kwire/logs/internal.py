@@ -108,12 +108,12 @@ def decode_record(
     decode: _Decode
     if control:
         decode = _control
+    elif topic in TOPICS:
+        decode = _framed if TOPICS[topic] in FRAMED else _coordinated
     elif mirrored(topic):
         decode = _mirrored
     elif connect_topic(topic):
         decode = _connected
-    elif topic in TOPICS:
-        decode = _framed if TOPICS[topic] in FRAMED else _coordinated
     else:
         known = ", ".join([*TOPICS, "or one like heartbeats or connect-configs"])
         raise ValueError(f"unknown internal topic {topic!r}; expected {known}")
