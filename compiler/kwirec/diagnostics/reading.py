@@ -50,7 +50,9 @@ def read_sources(paths: Iterable[Path], report: Report, *, required: bool = True
             if resolved not in sources:
                 sources[resolved] = list(_read(file, report))
         if required and not any(sources[resolved] for resolved, _ in files) and len(report.diagnostics) == before:
-            report.add(codes.NO_DEFINITIONS, f"no definitions in `{path.as_posix()}`", _whole(path))
+            help = "in folders, files that end in .json, .jsonl and .krm are read; others are when they are named"
+            helps = [help] if path.is_dir() else []
+            report.add(codes.NO_DEFINITIONS, f"no definitions in `{path.as_posix()}`", _whole(path), helps=helps)
     return list(chain.from_iterable(sources.values()))
 
 
