@@ -331,6 +331,18 @@ function loaded() {
   return index;
 }
 
+// "Fetch 16", "Fetch 11 16" and "Fetch 3.9.2" are versions and releases of an API, which are no entries of the index.
+function versions(text, plain) {
+  const [, api, numbers] = /^(.*?\D)\s*\bv?(\d+(?:\.\d+)+|\d+(?:\D+\d+)?)$/i.exec(text) ?? [];
+  const names = (api ?? "").split(/\s+/).map(word => plain(word).replace(/(request|response)$/, "")).filter(Boolean);
+  const page = window.kwireSearch.find(([path, name]) => /^api\/\w+\.html$/.test(path) && names.includes(plain(name)));
+  if (!page) return [];
+  const hit = (anchor, told) => ["request", "response"].map(part => [`${page[0]}#${part}-${anchor}`, `${page[1]} ${part}`, told, "", page[4]]);
+  if (/\.\d/.test(numbers)) return hit("releases", "which releases accept which versions");
+  const [low, high] = numbers.match(/\d+/g).map(Number).sort((a, b) => a - b);
+  return high === undefined ? hit(`v${low}`, `version ${low}`) : hit(`v${high}-vs-${low}`, `version ${high}, compared with ${low}`);
+}
+
 async function search() {
   const text = box.value.trim();
   const made = await loaded();
@@ -340,17 +352,18 @@ async function search() {
     const name = plain(window.kwireSearch[id][1]);
     return name === plain(text) ? 0 : name.startsWith(plain(text)) ? 1 : 2;
   };
-  const found = text ? made.search(text) : [];
+  const all = text ? made.search(text) : [];
+  const found = all.length || !text ? all : made.search(text, { combineWith: "OR" });
   const ranked = found.sort((a, b) => rank(a) - rank(b) || b.score - a.score).slice(0, 30);
-  hits.replaceChildren(...ranked.map(({ id }, number) => {
-    const [path, name, place, , doc] = window.kwireSearch[id];
+  const listed = [...versions(text, plain), ...ranked.map(({ id }) => window.kwireSearch[id])];
+  hits.replaceChildren(...listed.map(([path, name, place, , doc], number) => {
     const link = make("a", { href: root + path, tabindex: "-1" }, make("b", {}, name), ` ${place}`, make("span", { class: "doc" }, doc));
     return make("li", { role: "option", id: `hit-${number}`, "aria-selected": "false" }, link);
   }));
-  if (text && !ranked.length) hits.append(make("li", { role: "option", "aria-selected": "false", "aria-disabled": "true" }, "Nothing found"));
+  if (text && !listed.length) hits.append(make("li", { role: "option", "aria-selected": "false", "aria-disabled": "true" }, "Nothing found"));
   hits.hidden = !text;
   box.setAttribute("aria-expanded", String(!hits.hidden));
-  choose(ranked.length ? 0 : -1);
+  choose(listed.length ? 0 : -1);
 }
 
 function choose(number) {

@@ -274,14 +274,8 @@ def test_the_pages_are_listed_on_a_phone_too(folder: Path) -> None:
 
 def test_search_finds_what_is_meant_first(folder: Path) -> None:
     queries = [
-        "fetch offset",
-        "NOT_LEADER",
-        "group instance id",
-        "READ_COMMITTED",
-        "error 27",
-        "27",
-        "Metadata",
-        "kwirec diff",
+        *("fetch offset", "NOT_LEADER", "group instance id", "READ_COMMITTED", "error 27", "27", "Metadata"),
+        *("kwirec diff", "Fetch 16", "fetch v11 to v16", "what is error 74", "3.9.2", "OffsetCommit in 3.9.2"),
     ]
     result = seen(
         folder,
@@ -300,6 +294,11 @@ def test_search_finds_what_is_meant_first(folder: Path) -> None:
     assert first["error 27"] == "errors.html#27"
     assert first["27"] == "errors.html#27"
     assert first["Metadata"] == "api/metadata.html"
+    assert first["Fetch 16"] == "api/fetch.html#request-v16"
+    assert first["fetch v11 to v16"] == "api/fetch.html#request-v16-vs-11"
+    assert first["what is error 74"] == "errors.html#74"
+    assert first["3.9.2"] == "releases/3.9.0.html"
+    assert first["OffsetCommit in 3.9.2"] == "api/offset_commit.html#request-releases"
     assert first["kwirec diff"] == "project/docs/diff.html"
 
 

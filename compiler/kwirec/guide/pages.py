@@ -94,9 +94,10 @@ class MessagePage(Page):
 
 @dataclass(frozen=True, kw_only=True)
 class OtherPage(Page):
-    """A page with its own template; ``content`` are its variables."""
+    """A page with its own template; ``content`` are its variables, ``names`` are others under which it is found."""
 
     template: str
+    names: Sequence[str] = ()
     content: Mapping[str, object] = field(default_factory=dict)
 
     def __getattr__(self, name: str) -> object:

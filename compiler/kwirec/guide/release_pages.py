@@ -48,12 +48,14 @@ def release_pages(history: History, releases: Releases, pages: Sequence[MessageP
             "before": f"{before.release}.html" if before else "",
             "same": same.get(upgrade.release, []),
             "sections": list(_sections(upgrade, by_key)),
+            "accepted": list(_accepted(history, upgrade.release, by_key)),
         }
         yield OtherPage(
             path=f"releases/{upgrade.release}.html",
             title=upgrade.release,
             kind=Kind.UPGRADE,
             template="release.html.jinja",
+            names=same.get(upgrade.release, []),
             content=content,
         )
 
@@ -75,6 +77,14 @@ def _table(
         for api in apis
     ]
     return {"releases": listed, "columns": columns, "rows": rows}
+
+
+def _accepted(
+    history: History, release: str, by_key: Mapping[int | None, MessagePage]
+) -> Iterator[tuple[int, str, str, str]]:
+    """Every API of a release: key, name, page and versions."""
+    for key, api in sorted(history.releases[release].items()):
+        yield key, api.name, by_key[key].path if key in by_key else "", range_cell(api)
 
 
 def _summary(upgrade: Upgrade) -> str:

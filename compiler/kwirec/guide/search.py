@@ -74,4 +74,6 @@ def _tables(others: Sequence[OtherPage]) -> Iterator[Entry]:
         if page.kind is Kind.TABLE:
             yield page.path, page.title, "tables", "", "", 2
         elif page.kind is Kind.UPGRADE:
-            yield page.path, page.title, "upgrades", f"release upgrade {page.title}", "", 2
+            yield page.path, page.title, "release", f"release upgrade {page.title}", "", 2
+            for name in page.names:
+                yield page.path, name, f"release, as {page.title}", f"release upgrade {name}", "", 2
