@@ -25,7 +25,16 @@ from kwire_spark.capture.walk import MOST_TUNNELS
 from kwire_spark.frames import frame_batches
 from kwire_spark.unread import CUT_IN_TUNNEL, FRAGMENTS_DIFFER, FRAGMENTS_LOST, NO_TCP, NOT_READ, SHORT
 from tests.effort import examples
-from tests.pipeline.capture_files import Conversation, TcpPacket, ip_packet, merged, packets, recorded
+from tests.pipeline.capture_files import (
+    Conversation,
+    TcpPacket,
+    block,
+    ip_packet,
+    merged,
+    option,
+    packets,
+    recorded,
+)
 from tests.pipeline.wrapping import (
     LINKS,
     MACS,
@@ -131,6 +140,32 @@ def test_the_same_packet_inside_and_outside_of_a_tunnel_counts_once(path: Path, 
     both = ((packet.time, wrap(ip_packet(packet))) for packet in kafka() for wrap in wraps)
     write_frames(path, both)
     assert exchanges(path) == bare(path.parent)
+
+
+@pytest.mark.parametrize("delay", [0.05, 2.0, 100.0])
+def test_two_mirrors_count_once(path: Path, delay: float) -> None:
+    late = [(time + delay, frame) for time, frame in wrapped(WRAPPINGS["VXLAN"], kafka())]
+    files = path, path.with_name("late.pcap")
+    write_frames(files[0], wrapped(ethernet, kafka()))
+    write_frames(files[1], late)
+    assert exchanges(*files) == bare(path.parent)
+
+
+def test_interfaces_of_pcapng_have_links_and_clocks_of_their_own(path: Path) -> None:
+    kinds = [(link, unit, wrap) for (link, wrap), unit in (
+        ((1, ethernet), 6), (LINKS["cooked with VXLAN"], 9), (LINKS["raw with Geneve"], 128 | 20)
+    )]  # fmt: skip
+    parts = [block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1))]
+    parts += [block(1, struct.pack("<HHI", link, 0, 0) + option(9, bytes([unit]))) for link, unit, _ in kinds]
+    for number, packet in enumerate(WHOLE):
+        _, unit, wrap = kinds[number % 3]
+        data, ticks = wrap(ip_packet(packet)), round(packet.time * ((2 if unit & 128 else 10) ** (unit & 127)))
+        head = struct.pack("<IIIII", number % 3, ticks >> 32, ticks & 0xFFFFFFFF, len(data), len(data))
+        parts.append(block(6, head + data))
+    path.write_bytes(b"".join(parts))
+    assert (said(path), problems(path)) == (SAID, {})
+    found = [one.time for one in file_packets(str(path)) if isinstance(one, Packet)]
+    assert found == pytest.approx([packet.time for packet in WHOLE], abs=1e-5)
 
 
 def test_shares_are_those_of_the_packets_inside(path: Path) -> None:
