@@ -17,6 +17,10 @@ _RUNTIME = {"kwire.headers": "headers"}
 """Modules of the runtime with messages of a protocol → the name that they have below its package."""
 
 
+_RENAMED = {("headers", name): f"request_{name}" for name in ("api_key", "api_version")}
+"""Attributes of headers of the runtime that are not named after their fields."""
+
+
 @dataclass(frozen=True)
 class Guide:
     """The guide of the messages of ``protocol``; ``base`` is its folder, from :func:`guide_base`, or empty for
@@ -33,6 +37,7 @@ class Guide:
         module = _RUNTIME.get(cls.__module__, cls.__module__.removeprefix(f"{self.protocol.package}."))
         known = version is not None and version in cls.VALID_VERSIONS
         field = re.sub(r"\[\d+\]", "", path)
+        field = _RENAMED.get((module, field), field)
         anchor = f"{part_of(cls, module)}{f'-v{version}' if known else ''}{f'.{field}' if field else ''}"
         return f"{self.base}{module.replace('.', '/')}.html#{anchor}"
 

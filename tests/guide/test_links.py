@@ -13,6 +13,7 @@ from markdown_it import MarkdownIt
 
 from kwire import guide
 from kwire.protocol import registry
+from kwire.schema import walk
 from kwirec import catalogue
 from kwirec.command import main
 from kwirec.diagnostics.diagnostic import Diagnostic, Report, Severity, finding
@@ -162,3 +163,14 @@ def test_every_field_has_the_anchor_that_findings_lead_to(union: Inputs, site: M
                 of_message.message, field=field_place(of_message.message, one.path or "")
             ).partition("#")
             assert f'<tr id="{anchor}"' in site[page], (of_message.message.name, one.path)
+
+
+@pytest.mark.slow
+def test_every_field_of_the_runtime_has_its_anchor(site: Mapping[str, str]) -> None:
+    protocol = registry("kwire_kafka")
+    here = guide.Guide("", protocol)
+    for name in protocol:
+        cls = protocol[name]
+        for path in {path for version in cls.VALID_VERSIONS for path, _, _ in walk(cls, version)}:
+            page, _, anchor = here.message(cls, None, path).partition("#")
+            assert f'<tr id="{anchor}"' in site[page], (name, path)

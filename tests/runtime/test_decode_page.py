@@ -90,6 +90,7 @@ def test_fields_link_to_the_guide_and_records_do_not() -> None:
     assert (at, "ProduceRequest v9") in links
     assert (f"{at}.topic_data.partition_data.records", "records") in links
     assert ("https://a.example/headers.html#request_header-v2.client_id", "client_id") in links
+    assert ("https://a.example/headers.html#request_header-v2.request_api_key", "api_key") in links
     assert not [name for _, name in links if name in ("batch[0]", "crc", "tagged fields")]
 
 
@@ -117,6 +118,7 @@ def test_the_command_prints_addresses_and_writes_a_page(run: Any, tmp_path: Path
     assert result.code == 0
     assert result.out.count("\napi/heartbeat.html#request-v4\n") == 2
     assert file.read_text("utf-8").count("<section") == 2
+    assert "<h1>HeartbeatRequest v4</h1>" in file.read_text("utf-8")
     assert '"guide": [\n  "../site/api/heartbeat.html#request-v4"' in (
         run("--format", "json", "--link", "--guide-url", "../site", REQUEST.hex()).out
     )

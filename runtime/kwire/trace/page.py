@@ -45,7 +45,7 @@ def trace_page(traces: Mapping[str, Trace], guide: Guide, note: Note | None = No
         _section(number, title, found, guide, note) for number, (title, found) in enumerate(traces.items(), 1)
     )
     style, script = _part("page.css"), _part("page.js")
-    messages = [part for found in traces.values() for part in messages_of(found, guide)]
+    messages = [part for found in traces.values() for part in _shown(messages_of(found, guide))]
     names = dict.fromkeys(f"{part.cls.__name__} v{part.version}" for part in messages)
     title = _text(", ".join(names) or "Bytes")
     policy = f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'; base-uri 'none'"
@@ -72,12 +72,17 @@ def addresses(found: Trace, guide: Guide) -> list[str]:
     """Where the guide has what a trace shows: its messages without headers, or, of one that ended in an error, the
     field that is wrong; the header if nothing else was read."""
     parts = messages_of(found, guide)
-    shown = [part for part in parts if not part.cls.__module__.endswith(".headers")] or parts[-1:]
+    shown = _shown(parts)
     path = _plain(found.error.path) if found.error else ""
     return [
         guide.message(part.cls, part.version, path if part is parts[-1] and path in _fields(part.cls) else "")
         for part in shown
     ]
+
+
+def _shown(parts: list[Part]) -> list[Part]:
+    """The messages without their headers; the last header if there is nothing else."""
+    return [part for part in parts if not part.cls.__module__.endswith(".headers")] or parts[-1:]
 
 
 def _section(number: int, title: str, found: Trace, guide: Guide, note: Note | None) -> str:
