@@ -67,7 +67,7 @@ def native() -> list[Program]:
     build_native(folder, runtime=SOURCES[0], package=SOURCES[1], modules=list(modules))
     return [
         worker("kwire native", "kwire", folder),
-        worker("kwire native, on request", "kwire-on-request", folder),
+        worker("kwire native, ready records", "kwire-ready-records", folder),
     ]
 
 

@@ -40,8 +40,9 @@ def markdown(results: Results) -> str:
         "# kwire beside its peers",
         "Written by `make bench-peers`: identical bytes, one run. Every peer first showed that it reads the same "
         "values and writes the same bytes. What decoding gives differs: Rust and Java hand out views of "
-        "bytes and parse records lazily, Go copies strings only. Building starts from keys, values and timestamps. "
-        "*On request*: `Batch.views`, and building from `Record` objects that are there already.",
+        "bytes and parse records lazily, Go copies strings only, kwire native copies keys and values of records when they "
+        "are asked for. Building starts from keys, values and timestamps. "
+        "*Ready records*: reading into lists, and building from `Record` objects that are there already.",
         "![Times of decoding and encoding, as multiples of kwire native](peers.svg)",
         "## Median microseconds per call",
         "In brackets: divided by kwire native, so above 1 means that kwire is faster. ~: the median is more than a "
@@ -63,7 +64,7 @@ def markdown(results: Results) -> str:
     remarks += [
         f"- {peer} has no class for {', '.join(SHORT[case] for case in cases)}"
         for peer, cases in results["left_out"].items()
-        if not peer.endswith("on request")
+        if not peer.endswith("ready records")
     ]
     remarks += [f"- {name}: bytes {what}" for name, what in results["notes"].items()]
     remarks += [f"- FAILED: {what}" for what in results["failures"]]

@@ -1,6 +1,6 @@
 """The peers in Python. ``python -m benchmarks.peers.worker NAME FOLDER`` answers commands, see ``benchmarks.peers``.
 
-``NAME`` is ``kwire``, ``kwire-on-request``, ``kafka-python``, ``kio`` or ``aiokafka``. ``kwire-on-request`` reads
+``NAME`` is ``kwire``, ``kwire-ready-records``, ``kafka-python``, ``kio`` or ``aiokafka``. ``kwire-ready-records`` reads
 lists of records, and builds batches from ``Record`` objects that are there already. ``keep CASE N`` decodes N times
 and keeps the results.
 """
@@ -100,15 +100,15 @@ def message(name: str, case: Case, data: bytes) -> Ready:
 
 
 def records_of(name: str, case: Case, data: bytes) -> Ready:
-    if name == "kwire-on-request":
-        return on_request(data)
+    if name == "kwire-ready-records":
+        return ready_records(data)
     library = RECORDS[name]() if name in RECORDS else records.kwire("")
     rows = list(library.rows(data))
     build = partial(records.build, library, rows, case.per_batch, 0) if library.build else None
     return Ready(partial(library.read, data), build, records_facts(rows))
 
 
-def on_request(data: bytes) -> Ready:
+def ready_records(data: bytes) -> Ready:
     module = import_module("kwire.records")
     batches = [(batch.base_offset, batch.records()) for batch in module.read_batches(data)]
     for _, rows in batches:
