@@ -40,8 +40,8 @@ def markdown(results: Results) -> str:
         "# kwire beside its peers",
         "Written by `make bench-peers`: identical bytes, one run. Every peer first showed that it reads the same "
         "values and writes the same bytes. What decoding gives differs: Rust and Java hand out views of "
-        "bytes and parse records lazily, Go copies strings only, kwire native copies keys and values of records when they "
-        "are asked for. Building starts from keys, values and timestamps. "
+        "bytes and parse records lazily, Go copies strings only, kwire native copies keys and values of records when "
+        "they are asked for. Building starts from keys, values and timestamps. "
         "*Ready records*: reading into lists, and building from `Record` objects that are there already.",
         "![Times of decoding and encoding, as multiples of kwire native](peers.svg)",
         "## Median microseconds per call",
