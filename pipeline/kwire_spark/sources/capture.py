@@ -21,7 +21,7 @@
                    for responses (default: 32m). Beyond it those with most are dropped, and rows say so.
 ``bodies``         ``all`` (default): those that the columns need are decoded; ``outcome`` is ``undecodable`` where
                    that fails. ``codes``: of exchanges without bytes, only those that identify clients are decoded,
-                   and error codes are looked up in the bytes of responses, which takes a third of the time
+                   and error codes are looked up in the bytes of responses, without decoding them
 ``keyLog``         a file with the secrets of TLS connections (``SSLKEYLOGFILE``), under the same path on all workers:
                    those are decrypted, as are those whose secrets are in a pcapng file before their packets
 ``protocol``       the generated package that defines the messages (default: kwire_kafka), installed on all workers

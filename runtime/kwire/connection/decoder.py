@@ -98,7 +98,7 @@ class ConnectionDecoder:
         return self._events(items) if items else []
 
     def pass_over(self, direction: Direction, data: bytes, time: float) -> Passed | None:
-        """Like ``feed``, in a fifth of the time, for ``data`` that is the frame of a request or response of which
+        """Like ``feed``, and faster, for ``data`` that is the frame of a request or response of which
         nothing is of interest but that it was there. ``None`` if it is anything else: then nothing has changed.
 
         It never is with ``keep_requests``, or if its body is to be decoded, or if its header is new to the process.
