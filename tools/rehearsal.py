@@ -110,11 +110,11 @@ def remove_definitions(union: Path, bundle: str) -> None:
 
     What only the newest release has goes, and so do versions to which it gave other bytes. Then the release before is
     merged once more, as the newest: names, defaults and everything else that follows the newest release are its own
-    again.
+    again. What no release defines, since Kafka has it in code alone, stays as it is.
     """
     release, before = newest_two(union)
-    messages = _messages(union)
     history = read_history(union)
+    messages = [message for message in _messages(union) if message.name in history.layouts]
     history.forget(release)
     other = {(entry.message, entry.version) for entry in history.exceptions if before in entry.releases}
     for message in messages:

@@ -66,6 +66,17 @@ def test_giving_up_the_newest_release_leaves_what_was_there_before(new: tuple[An
     assert union.files() == after
 
 
+def test_what_no_release_defines_stays(tmp_path: Path) -> None:
+    union = Union(tmp_path)
+    for release in ("1.0.0", "1.1.0"):
+        union.merge(release, *OLD)
+    own = union.root / "Own.json"
+    own.write_text("// In code alone.\n" + json.dumps(data("Own", "0", TIME)))
+    assert not union.merge("1.2.0", *NEW["a version"]).failed
+    remove_definitions(union.root, (union.sources / "1.1.0.jsonl").read_text())
+    assert own.read_text().startswith("// In code alone.")
+
+
 def test_error_codes_facts_and_vectors_go_too(tmp_path: Path) -> None:
     union = Union(tmp_path)
     union.root = tmp_path / UNION.relative_to(UNION.parents[1])

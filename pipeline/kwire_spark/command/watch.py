@@ -22,7 +22,6 @@ from kwire_spark.command.common import (
     TABLE_FORMAT,
     only_writer,
 )
-from kwire_spark.command.live import live_report
 from kwire_spark.options import OptionError, Options
 from kwire_spark.reports.text import counted
 
@@ -86,6 +85,7 @@ def watch(
     """
     from rich.console import Console
 
+    from kwire_spark.command.live import live_report
     from kwire_spark.session import spark_session
     from kwire_spark.streaming import follow, keep_clients
     from kwire_spark.tables.clients import EXCHANGE_COLUMNS
