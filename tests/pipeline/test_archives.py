@@ -221,6 +221,76 @@ def zipped_log(size: int) -> bytes:
     return made.getvalue()
 
 
+def test_a_member_of_negative_size_ends_the_list(tmp_path: Path) -> None:
+    path = tmp_path / "a.tar"
+    data = bytearray(members(("a.log", LOG), ("b.log", LOG)))
+    header = tarfile.TarInfo("b.log").tobuf(tarfile.GNU_FORMAT)
+    damaged = bytearray(header[:124] + b"\xff" * 10 + b"\xfe\x00" + header[136:])  # -512 in base 256
+    damaged[148:156] = b"%06o\0 " % (sum(damaged[:148]) + sum(damaged[156:]) + 8 * ord(" "))
+    data[1024:1536] = damaged
+    path.write_bytes(data)
+    found = find([path])
+    assert found.request_logs == (f"{path}!/a.log",)
+    ((named, reason),) = found.skipped
+    assert named == str(path)
+    assert reason.startswith("damaged ")
+
+
+def test_what_a_tar_has_after_its_last_header_is_told(tmp_path: Path) -> None:
+    one, other = members(("a.log", LOG)), members(("b.log", LOG))
+    told = {
+        "no end": one[:1024],
+        "a damaged header": one[:1024] + b"?" + other[1:],
+        "a cut header": one[:1024] + other[:100],
+        "two archives": one + other,
+    }
+    reasons = {}
+    for name, data in told.items():
+        (tmp_path / name).write_bytes(data)
+        found = find([tmp_path / name])
+        assert found.request_logs == (f"{tmp_path / name}!/a.log",)
+        ((_, reasons[name]),) = found.skipped
+    assert reasons.pop("two archives") == "data follow the end of the tar: unpack each of its parts"
+    assert {*reasons.values()} == {"damaged or cut tar at byte 1024"}
+
+
+def test_members_of_one_name_count_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(archives, "MOST_MEMBERS", 10)
+    for count, told in ((10, []), (11, ["more than 10 members: unpack the archive"])):
+        path = tmp_path / f"{count}.tar"
+        path.write_bytes(members(*[("a.log", LOG)] * count))
+        assert [reason for _, reason in find([path]).skipped] == told
+
+
+def test_seeking_in_a_large_stored_member_of_a_zip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(archives, "LARGEST_LIST", 1 << 16)
+    path = tmp_path / "a.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as packed:
+        packed.writestr("a.log", LOG * 10_000)
+    with opened(f"{path}!/a.log") as file:
+        assert file.seek(600_000) == 600_000
+        assert file.read(50) == (LOG * 10_000)[600_000:600_050]
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as packed:
+        packed.writestr("a.log", LOG * 10_000)
+    data = bytearray(path.read_bytes())
+    data[35:45] = b"\xff" * 10
+    path.write_bytes(data)
+    with opened(f"{path}!/a.log") as file, pytest.raises(OSError, match="damaged zip"):
+        file.seek(700_000)
+
+
+def test_a_zip_of_many_members_is_read_up_to_a_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.zip"
+    with zipfile.ZipFile(path, "w") as packed:
+        for number in range(21):
+            packed.writestr(f"{number}.log", LOG)
+    monkeypatch.setattr(archives, "MOST_MEMBERS", 11)
+    assert len(find([path]).request_logs) == 11
+    monkeypatch.setattr(archives, "MOST_MEMBERS", 10)
+    archives._known.clear()
+    assert find([path]).skipped == ((str(path), "its list of members is too long: unpack the archive"),)
+
+
 def test_an_archive_that_changes_is_read_again(tmp_path: Path) -> None:
     path = tmp_path / "a.tar"
     for name in ("a.log", "b.log"):
@@ -234,7 +304,7 @@ def test_a_list_of_members_in_a_zip_is_limited(tmp_path: Path) -> None:
     end = struct.pack("<4s4H2LH", b"PK\x05\x06", 0, 0, 1, 1, size, 0, 0)
     (tmp_path / "a.zip").write_bytes(b"PK\x03\x04" + bytes(size) + end)
     ((_, reason),) = find([tmp_path / "a.zip"]).skipped
-    assert reason == f"damaged zip: a header of {size} bytes"
+    assert reason == "its list of members is too long: unpack the archive"
 
 
 def test_segments_are_cut_into_splits_within_a_tar(tmp_path: Path, sample: Path) -> None:

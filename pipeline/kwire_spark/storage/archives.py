@@ -13,7 +13,8 @@ import struct
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from tempfile import TemporaryFile
@@ -33,7 +34,7 @@ MOST_ZEROS = 64 << 30
 """The same of zeros, which take no room: Kafka allocates index files in advance."""
 LARGEST_HEADER = 1 << 20
 """Limit of a header of a tar, which is read into memory whatever size it claims."""
-LARGEST_LIST = 8 << 20
+LARGEST_LIST = 32 << 20
 """The same of the list of members of a zip."""
 BUFFER = 1 << 17
 TAR, ZIP = b"ustar", (b"PK\x03\x04", b"PK\x05\x06")
@@ -44,6 +45,11 @@ KNOWN = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}
 def is_archive(head: bytes) -> bool:
     """Whether a file with these first bytes, decompressed, is an archive."""
     return head[TAR_AT : TAR_AT + len(TAR)] == TAR or head.startswith(ZIP)
+
+
+class _TooManyError(Exception):
+    def __str__(self) -> str:
+        return f"more than {MOST_MEMBERS} members: unpack the archive"
 
 
 @dataclass(slots=True)
@@ -72,7 +78,7 @@ class Archive:
     def take(self, name: str, size: int, open_it: Open, reason: str = "") -> bool:
         """Add a member, of several of the same name the last one. False if the archive has too many."""
         if len(self.members) + len(self.skipped) >= MOST_MEMBERS:
-            self.problem = f"more than {MOST_MEMBERS} members: unpack the archive"
+            self.problem = str(_TooManyError())
             return False
         name = "/".join(part for part in name.split("/") if part not in ("", "."))  # as paths are written
         self.members.pop(name, None)
@@ -140,23 +146,50 @@ def _unpack(packed: BinaryIO, spool: BinaryIO) -> None:
 def _read_tar(file: BinaryIO, found: Archive) -> None:
     try:
         with tarfile.open(fileobj=cast(BinaryIO, _Limited(file, LARGEST_HEADER)), mode="r:") as tar:
-            while (member := tar.next()) is not None:
-                tar.members = []  # type: ignore[attr-defined]  # it would keep them all
+            for member in _headers(tar):
                 if member.isfile() or member.issparse():
                     reason = "a sparse file in a tar: pack it without --sparse" if member.issparse() else ""
                     make = partial(_part, file, member.offset_data, member.size)
-                    if not found.take(member.name, member.size, make, reason):
-                        return
+                    found.take(member.name, member.size, make, reason)
+            found.problem = found.problem or _after_members(file, tar.offset)
+    except _TooManyError as error:
+        found.problem = found.problem or str(error)
     except (tarfile.TarError, ValueError, RecursionError, struct.error) as error:
         found.problem = found.problem or f"damaged tar: {error}"
 
 
+def _headers(tar: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
+    for _ in range(MOST_MEMBERS):
+        if (member := tar.next()) is None:
+            return
+        tar.members = []  # type: ignore[attr-defined]  # it would keep them all
+        if member.size < 0 or tar.offset <= member.offset:  # the next header would be this one again
+            raise tarfile.ReadError(f"a member of {member.size} bytes at byte {member.offset}")
+        yield member
+    if tar.next() is not None:
+        raise _TooManyError
+
+
+def _after_members(file: BinaryIO, at: int) -> str:
+    """What is wrong where headers end, which a block of zeros must say: ``tarfile`` takes any other for it."""
+    file.seek(at)
+    if file.read(tarfile.BLOCKSIZE) != bytes(tarfile.BLOCKSIZE):
+        return f"damaged or cut tar at byte {at}"
+    rest = file.read(LARGEST_HEADER)
+    return "data follow the end of the tar: unpack each of its parts" if rest.count(0) != len(rest) else ""
+
+
 def _read_zip(file: BinaryIO, found: Archive) -> None:
+    limited = _LimitedList(file, LARGEST_LIST)
     try:
-        packed = zipfile.ZipFile(cast(BinaryIO, _Limited(file, LARGEST_LIST)))
+        packed = zipfile.ZipFile(cast(BinaryIO, limited))
+    except _TooLongError:
+        found.problem = "its list of members is too long: unpack the archive"
+        return
     except (zipfile.BadZipFile, NotImplementedError, ValueError, struct.error) as error:
         found.problem = f"damaged zip: {error}"
         return
+    limited.most = MOST_BYTES  # seeking in a member reads as much as it skips
     members = [member for member in packed.infolist() if not member.is_dir()]
     if sum(member.file_size for member in members) > MOST_BYTES:
         found.problem = f"more than {MOST_BYTES >> 30} GiB: unpack the archive"
@@ -182,19 +215,23 @@ def _unzipped(packed: zipfile.ZipFile, member: zipfile.ZipInfo) -> BinaryIO:
         raise OSError(0, f"damaged zip: {error}") from None
 
 
+class _TooLongError(ValueError):
+    pass
+
+
 class _Limited(io.RawIOBase):
     """A file of which never more than ``most`` bytes are read at once."""
 
     def __init__(self, file: BinaryIO, most: int) -> None:
-        self._file, self._most = file, most
+        self._file, self.most = file, most
 
     def seekable(self) -> bool:
         return True
 
     def read(self, size: int = -1) -> bytes:
-        data = b"" if size > self._most else self._file.read(size if size >= 0 else self._most + 1)
-        if size > self._most or len(data) > self._most:
-            raise ValueError(f"a header of {max(size, len(data))} bytes")
+        data = b"" if size > self.most else self._file.read(size if size >= 0 else self.most + 1)
+        if size > self.most or len(data) > self.most:
+            raise _TooLongError(f"a header of {max(size, len(data))} bytes")
         return data
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
@@ -202,6 +239,16 @@ class _Limited(io.RawIOBase):
 
     def tell(self) -> int:
         return self._file.tell()
+
+
+class _LimitedList(_Limited):
+    """A zip whose list of members is limited in number too: each takes more memory than its entry."""
+
+    def read(self, size: int = -1) -> bytes:
+        data = super().read(size)
+        if self.most == LARGEST_LIST and data.count(zipfile.stringCentralDir) > 2 * MOST_MEMBERS:  # type: ignore[attr-defined]
+            raise _TooLongError(f"more than {2 * MOST_MEMBERS} members")
+        return data
 
 
 class _Part(io.RawIOBase):
@@ -232,6 +279,14 @@ class _Part(io.RawIOBase):
         return len(data)
 
 
+@contextmanager
+def _telling() -> Iterator[None]:
+    try:
+        yield
+    except (zipfile.BadZipFile, zlib.error, EOFError) as error:
+        raise OSError(0, f"damaged zip: {error}") from None
+
+
 class _Unzipped(io.RawIOBase):
     """A member of a zip, whose damage is an ``OSError``."""
 
@@ -245,12 +300,11 @@ class _Unzipped(io.RawIOBase):
         return True
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        return self._file.seek(offset, whence)
+        with _telling():
+            return self._file.seek(offset, whence)
 
     def readinto(self, buffer: Any) -> int:
-        try:
+        with _telling():
             data = self._file.read(len(buffer))
-        except (zipfile.BadZipFile, zlib.error, EOFError) as error:
-            raise OSError(0, f"damaged zip: {error}") from None
         buffer[: len(data)] = data
         return len(data)

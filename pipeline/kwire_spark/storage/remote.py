@@ -25,6 +25,7 @@ GOOGLE = frozenset({"gs", "gcs"})
 S3_ALIASES = frozenset({"s3a", "s3n"})
 """What Hadoop calls ``s3``."""
 WEB = frozenset({"http", "https"})
+QUERY = re.compile(r"\?[\w-]+=")
 GLOB = re.compile(r"[*?\[]")
 MOST_LISTED = 1_000_000
 """Objects of which sizes are kept."""
@@ -122,13 +123,20 @@ class RemoteFile:
         self.key = found["path"]
         self.root = f"{self.scheme}://{self.authority}"
         self.name = f"{self.root}/{self.key}"
-        if ":" in self.authority.rpartition("@")[0] or (self.scheme in WEB and "?" in self.key):
+        if self._has_secret():
+            host = "…" if "?" in self.authority else self.authority.rpartition("@")[2]
             raise ValueError(
-                f"{self.scheme}://{self.authority.rpartition('@')[2]}: an address with a password, or with a query "
+                f"{self.scheme}://{host}: an address with a password, or with a query "
                 "that may have a secret, cannot be an input: tables show it"
             )
         if not self.authority:
             raise ValueError(f"{name}: which bucket or host? Write {self.scheme}://NAME/PATH")
+
+    def _has_secret(self) -> bool:
+        """Whether there may be one. A ``?`` in a key of a store may be of a pattern, unless it gives a value."""
+        is_web = self.scheme in WEB and ("?" in self.key or "@" in self.authority)
+        has_password = ":" in self.authority.rpartition("@")[0]
+        return is_web or has_password or "?" in self.authority or bool(QUERY.search(self.key))
 
     @property
     def _system(self) -> FileSystem:
