@@ -126,7 +126,7 @@ def take_new(union: Path, classes: Sequence[NumberedClass]) -> list[NewEnum]:
         definition = draft(one) if one.short_name not in enum_classes.SOURCES else None
         if definition and path.exists():
             known = {value["name"]: value["value"] for value in json.loads(path.read_text())["values"]}
-            if known.items() & one.values.items():
+            if known.items() <= one.values.items():
                 take(union, {one.short_name: one.values})
             else:
                 definition = None

@@ -89,7 +89,8 @@ def _loses_text(report: Report) -> bool:
 
 
 def _is_bundled(source: Source) -> bool:
-    return "!" in source.name or source.name.endswith(BUNDLES)
+    members = tuple(f"{suffix}!" for suffix in ARCHIVE_SUFFIXES)
+    return any(mark in source.name for mark in members) or source.name.endswith(BUNDLES)
 
 
 def _with_line_ends(text: str, before: str) -> str:

@@ -169,6 +169,31 @@ def test_the_layout_of_krammar() -> None:
     assert formatted(KRAMMAR_FORMATTED, "krammar") == KRAMMAR_FORMATTED
 
 
+def test_text_in_a_comment_keeps_its_shape() -> None:
+    table = "/* table:\n        a | b\n          ---\n     * star\n\n        1 | 2 */"
+    once = formatted(f'{{ "type": "data", "name": "A", {table} "validVersions": "none" }}', "json")
+    lines = ("/* table:", "   a | b", "     ---", " * star", "", "   1 | 2 */")
+    assert "\n".join(f"  {line}".rstrip() for line in lines) in once
+    assert formatted(once, "json") == once
+
+
+@pytest.mark.parametrize(("second", "code"), [("2", "K013"), ("1", "K014")])
+def test_header_versions_written_twice_are_not_dropped(second: str, code: str) -> None:
+    text = f'{{ "type": "data", "name": "A", "validVersions": "0", "headerVersions": {{"0": 1, "0": {second}}} }}'
+    report = Report()
+    format_bytes(text.encode(), report, notation="json")
+    found = [one for one in report.diagnostics if "entry `0` is written twice" in one.message]
+    assert len(found) == 1
+
+
+def test_a_folder_with_an_exclamation_mark_is_no_archive(tmp_path: Path) -> None:
+    path = tmp_path / "a!b" / "X.json"
+    path.parent.mkdir()
+    path.write_text('{ "type": "data", "name": "X", "validVersions": "none" }')
+    (found,) = format_paths([path.parent], Report())
+    assert found.is_changed
+
+
 def test_lines_keep_the_ends_of_windows() -> None:
     text = JSON.replace("\n", "\r\n")
     assert formatted(text, "json") == JSON_FORMATTED.replace("\n", "\r\n")

@@ -66,6 +66,7 @@ def test_what_is_no_document_is_refused_by_name(tmp_path: Path, name: str) -> No
 
 def test_anchors_are_those_of_github() -> None:
     assert slug("What `kwirec diff` prints, in order") == "what-kwirec-diff-prints-in-order"
+    assert (slug("Größe 日本"), slug("!?")) == ("größe-日本", "section")
     assert slug("A & B: 1.2_x") == "a--b-12_x"
 
 

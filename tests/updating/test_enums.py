@@ -118,6 +118,16 @@ def test_a_class_that_says_too_little_is_only_named(name: str, keeps: str, value
     assert draft(NumberedClass(name, keeps, "int8", values)) is None
 
 
+def test_two_new_classes_of_one_name_are_not_mixed(tmp_path: Path) -> None:
+    first, second = (
+        NumberedClass(f"server.{package}.Tide", "id", "int8", {"NONE": 0, name: 1})
+        for package, name in (("a", "LOW"), ("b", "HIGH"))
+    )
+    one, other = enums.take_new(tmp_path, [first, second])
+    assert (one.drafted, other.drafted) == (True, False)
+    assert "HIGH 1" in str(other)
+
+
 def test_no_class_of_an_enum_is_elsewhere() -> None:
     assert not unknown([NumberedClass(one, "id", "int8", {}) for names in SOURCES.values() for one in names])
     assert all(ELSEWHERE.values())

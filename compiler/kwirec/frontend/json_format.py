@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from textwrap import dedent
 
 from kwirec.diagnostics.diagnostic import Report
 from kwirec.diagnostics.source import Source, Span
@@ -13,6 +14,7 @@ from kwirec.frontend.json_lexer import leading_comment
 from kwirec.frontend.json_parser import JsonArray, JsonObject, JsonScalar, JsonValue, parse_values
 from kwirec.json_text import NOTHING, Commented, Written, definition_text
 
+_TRAILING = re.compile("[ \t]+$", re.MULTILINE)
 _BLANK = re.compile(r"\n[ \t\r]*\n")
 
 
@@ -25,7 +27,7 @@ def format_json(source: Source) -> str:
     leading = leading_comment(source.text)
     first, last = slots[FILE]
     after = [line for span in (*first.behind, *last.before) for line in _lines(span)]
-    text = definition_text(_object(value, slots))
+    text = _TRAILING.sub("", definition_text(_object(value, slots)))
     head = f"{leading}\n" if leading else ""
     if leading and _BLANK.search(source.text[: value.span.start].rpartition(leading[-1])[2]):
         head += "\n"
@@ -71,6 +73,9 @@ def _lines(comment: Span) -> Iterator[str]:
     """The lines of a comment as written, with one space before its words, and its stars below each other."""
     first, *others = comment.text.split("\n")
     yield tidy(first, "//")
-    for line in others:
-        text = line.strip()
-        yield f" {text}" if text.startswith("*") else f"   {text}".rstrip()
+    starred = [line.lstrip().startswith("*") for line in others]
+    words = iter(
+        dedent("\n".join(line for line, stars in zip(others, starred, strict=True) if not stars)).split("\n")
+    )
+    for line, stars in zip(others, starred, strict=True):
+        yield f" {line.strip()}" if stars else f"   {next(words)}".rstrip()

@@ -118,6 +118,16 @@ def parse_errors(sources: Iterable[Source], report: Report) -> tuple[ErrorDecl, 
     return tuple(errors)
 
 
+def _written_twice(report: Report, member: JsonMember, first: JsonMember, what: str) -> None:
+    same = _plain(member.value) == _plain(first.value)
+    report.add(
+        codes.REPEATED_ATTRIBUTE if same else codes.DUPLICATE_ATTRIBUTE,
+        f"{what} `{member.key}` is written twice" + (" with the same value" if same else ""),
+        member.key_span,
+        others=[(first.key_span, "first written here")],
+    )
+
+
 def _attributes(
     report: Report, value: JsonObject, known: Collection[str], what: str
 ) -> tuple[dict[str, JsonValue], set[str]]:
@@ -127,13 +137,7 @@ def _attributes(
     first: dict[str, JsonMember] = {}
     for member in value.members:
         if member.key in first:
-            same = _plain(member.value) == _plain(first[member.key].value)
-            report.add(
-                codes.REPEATED_ATTRIBUTE if same else codes.DUPLICATE_ATTRIBUTE,
-                f"attribute `{member.key}` is written twice" + (" with the same value" if same else ""),
-                member.key_span,
-                others=[(first[member.key].key_span, "first written here")],
-            )
+            _written_twice(report, member, first[member.key], "attribute")
         elif member.key not in known:
             meant = closest(member.key, known)
             report.add(
@@ -260,7 +264,11 @@ class _Reader:
             self._wrong_kind(f"`{name}`", "an object of versions with the header version of each", value)
             return None
         entries = []
+        first: dict[str, JsonMember] = {}
         for member in value.members:
+            if first.setdefault(member.key, member) is not member:
+                _written_twice(self._report, member, first[member.key], "entry")
+                continue
             versions = self.versions(JsonScalar(member.key, member.key_span), name)
             header = self.integer(member.value, name)
             if versions is not None and header is not None:

@@ -61,8 +61,8 @@ def read_prose(markdown: str, follow: Follow = lambda target: target) -> Prose:
 
 
 def slug(title: str) -> str:
-    """The anchor of a heading, as GitHub makes it: letters, digits, ``_`` and ``-``."""
-    return re.sub(r"[^a-z0-9_ -]", "", title.lower()).replace(" ", "-")
+    """The anchor of a heading, as GitHub makes it: letters and digits of any script, ``_`` and ``-``."""
+    return re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") or "section"
 
 
 def _name_headings(tokens: Sequence[Token]) -> None:

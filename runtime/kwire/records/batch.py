@@ -268,8 +268,6 @@ class Batch:
         """All records; one invalid record raises, as do more than fit into memory: :class:`RecordsLimitError`."""
         if self.magic < 2:
             return message_sets.read(self, self._verify)[0]
-        if self.magic < 2:
-            return message_sets.read(self, self._verify)[0]
         return self._stamped(self.stored_records())
 
     def payload(self) -> bytes:

@@ -88,7 +88,11 @@ class BatchBuilder:
         as it was before.
         """
         if self._count == 0:
-            self._begin(timestamp, offset)
+            try:
+                self._begin(timestamp, offset)
+            except TypeError:  # of which _append_slowly gives the reason
+                self._begin(0, 0)
+                self._small = False
         out = self._out
         size: i64 = len(out)
         place = self._last + 1 if offset == -1 else offset

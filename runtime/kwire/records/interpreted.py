@@ -190,11 +190,15 @@ def write_records(records: list[Record], base_offset: int, base_timestamp: int) 
         if key is None:
             key = b""
         else:
+            if type(key) is not bytes:  # items of other buffers may have several bytes
+                give_up()
             size = len(key)
             key_size = varints[size] if size < known else varint(size)
         if value is None:
             value = b""
         else:
+            if type(value) is not bytes:
+                give_up()
             size = len(value)
             value_size = varints[size] if size < known else varint(size)
         tail = write_headers(headers) if headers else b"\x00"
@@ -222,11 +226,15 @@ def write_record(
     if key is None:
         key = b""
     else:
+        if type(key) is not bytes:  # items of other buffers may have several bytes
+            give_up()
         size = len(key)
         key_size = VARINTS[size] if size < known else varint(size)
     if value is None:
         value = b""
     else:
+        if type(value) is not bytes:
+            give_up()
         size = len(value)
         value_size = VARINTS[size] if size < known else varint(size)
     tail = write_headers(headers) if headers else b"\x00"

@@ -70,8 +70,15 @@ def _span(data: bytes, node: Node, start: int, names: list[str]) -> Span:
     """From the end of the value before, so that there are no gaps."""
     container = node.kind in ("object", "array")
     value: object = ... if container else json.loads(data[node.content : node.end])
+    text = ""
+    if node.kind == "number" and str(value) != (written := data[node.content : node.end].decode()):
+        text = written  # numbers of Python have fewer digits, and no -0
     name = names[-1] if names else "value"
     path = ".".join(names).replace(".[", "[")
     return Span(
-        start, node.end, path, name, node.kind, value, depth=node.depth + 1, content=node.content, secret=node.secret
+        *(start, node.end, path, name, node.kind, value),
+        depth=node.depth + 1,
+        content=node.content,
+        text=text,
+        secret=node.secret,
     )

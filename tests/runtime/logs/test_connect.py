@@ -16,6 +16,7 @@ from kwire.logs.connect import KEYS, connect_topic
 from kwire.records import Record, encode_batch, read_batches
 from kwire.trace.batches import expand_records
 from kwire.trace.internal import trace_record
+from kwire.trace.json_spans import trace_json
 from kwire.trace.view import as_json, show
 from kwire_kafka import PROTOCOL
 
@@ -192,3 +193,13 @@ def test_the_log_of_a_topic_is_read(tmp_path: Path) -> None:
     (folder / f"{0:020}.log").write_bytes(encode_batch(records))
     found = [row.record for row in internal_records(PROTOCOL, folder)]
     assert [record.name for record in found] == [name for *_, name in RECORDS[:8]]
+
+
+def test_a_trace_shows_numbers_as_they_are_written() -> None:
+    found = trace_json(b'{"lsn": 0.10000000000000000555, "d": -0, "x": 1e400, "n": 5}', "value", None)
+    assert [span.text for span in found.spans if span.kind == "number"] == [
+        "0.10000000000000000555",
+        "-0",
+        "1e400",
+        "",
+    ]

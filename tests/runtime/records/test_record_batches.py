@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from array import array
 from collections.abc import Callable
 from copy import copy
 from struct import pack
@@ -386,3 +387,23 @@ def test_offsets_have_to_ascend_unless_they_are_what_was_read() -> None:
     (batch,) = read_batches(odd)
     assert [record.offset for record in batch] == [-1, 5, 2]
     assert batch.encode() == odd
+
+
+@pytest.mark.parametrize("buffer", [array("i", [1, 2, 3]), memoryview(array("i", [1, 2, 3])), memoryview(b"abc")])
+@pytest.mark.parametrize("name", ["key", "value"])
+def test_a_buffer_that_is_no_bytes_is_refused(buffer: Any, name: str) -> None:
+    with pytest.raises(REFUSED):
+        encode_batch([Record(**{name: buffer})])
+    builder = BatchBuilder()
+    with pytest.raises(REFUSED):
+        builder.append(**{name: buffer})
+    assert builder.build() == encode_batch([])
+
+
+@pytest.mark.parametrize("wrong", [{"timestamp": None}, {"timestamp": "x"}, {"offset": "x"}])
+def test_a_first_record_with_a_wrong_number_is_refused(wrong: dict[str, Any]) -> None:
+    builder = BatchBuilder()
+    with pytest.raises(REFUSED):
+        builder.append(b"k", **wrong)
+    builder.append(b"k", b"v", timestamp=5)
+    assert builder.build() == encode_batch([Record(b"k", b"v", timestamp=5)])
