@@ -36,6 +36,9 @@ def test_the_first_line_that_fits_counts(tmp_path: Path) -> None:
     assert found.of(client("x", "10.1.2.3", "User:payroll")) == "Payments, EU"
     assert found.of(client("x", "10.1.2.3", "User:other")) == "Platform"
     assert found.of(client("x", "2001:db8::1")) == "Six"
+    assert found.of(client("a[1]", "10.1.2.3")) == "Platform"
+    assert found.of(client("a[1]")) == "Literal"
+    assert found.of(client("a1")) == "Everyone else"
     assert found.of(client("x", "no address")) == found.of(client()) == "Everyone else"
 
 
@@ -51,7 +54,7 @@ def test_nobody_owns_what_no_line_fits(tmp_path: Path) -> None:
         ("", "the first line must name the columns"),
         ("owner,client_id\nA\n", "line 2 has 1 cells instead of 2"),
         ("owner,client_id\n,x\n", "line 2 has no owner"),
-        ("owner,address\nA,10.0.0.0/99\n", "does not appear to be an IPv4 or IPv6 network"),
+        ("owner,address\nA,10.0.0.0/99\n", "line 2: '10.0.0.0/99' does not appear to be an IPv4 or IPv6 network"),
         ('owner\n"A\n', "unexpected end of data"),
     ],
 )

@@ -44,6 +44,14 @@ def test_any_name_is_one_label(name: str) -> None:
     assert text.count("client_id=") == 1
 
 
+def test_names_that_are_printed_alike_are_one_series() -> None:
+    for one, other in (("\x1b", "\\x1b"), ("a" * 1000 + "b", "a" * 1000 + "c")):
+        (line,) = [
+            line for line in metrics(use(one, 0, 2, 3), use(other, 0, 2, 4)).split("\n") if "client_id=" in line
+        ]
+        assert line.endswith(" 7")
+
+
 def test_series_with_names_are_limited() -> None:
     uses = [use(f"c{number}", 0, 2, number + 1) for number in range(prometheus.MAX_CLIENTS + 5)]
     text = metrics(*uses)

@@ -17,7 +17,7 @@ from kwire_spark.options import OptionError
 from kwire_spark.reports.client_usage import Client, Use
 from kwire_spark.reports.readiness import report_on
 from kwire_spark.reports.release_support import judge
-from kwire_spark.reports.targets import find_target
+from kwire_spark.reports.targets import find_target, find_targets
 from tests.runtime.client.loopback import HOST, MECHANISMS, USERS, Loopback, Other
 
 PRODUCE, FETCH, METADATA, API_VERSIONS = 0, 1, 3, 18
@@ -49,6 +49,17 @@ def test_a_saved_answer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
     saved = tmp_path / "broker.json"
     saved.write_text(capsys.readouterr().out)
     assert find_target(str(saved)) == asked
+
+
+def test_two_saved_answers_of_one_name(tmp_path: Path) -> None:
+    files: list[str] = []
+    for number in (1, 1, 2):
+        files.append(str(tmp_path / f"{len(files)}.json"))
+        apis = [{"api_key": 1, "min_version": 0, "max_version": number}]
+        Path(files[-1]).write_text(json.dumps({"broker": "localhost:9092", "apis": apis}))
+    assert [target.name for target in find_targets(files[:2])] == ["localhost:9092"]
+    with pytest.raises(OptionError, match="two targets that differ are called localhost:9092"):
+        find_targets(files)
 
 
 def test_releases_are_found_as_before() -> None:

@@ -15,7 +15,9 @@ import pytest
 from pyspark.sql import SparkSession
 from rich.console import Console
 
+from kwire_kafka import PROTOCOL
 from kwire_spark.command import run
+from kwire_spark.command.engines import LocalEngine
 from kwire_spark.command.live import live_report
 from kwire_spark.command.watch import ProgressPrinter
 from tests.pipeline.capture_files import packets, recorded, write_pcap
@@ -32,6 +34,7 @@ LONGEST = 300.0
         ([".", "--settled", "-1"], "--settled"),
         ([".", "--target", "4.9"], "unknown release '4.9'"),
         ([".", "--target", "4.1", "--owners", "missing.csv"], "owners missing.csv: No such file"),
+        ([".", "--owners", "some.csv"], "--owners needs --target"),
         ([".", "--target", "4.1", "--table-format", "csv"], "--target needs a table in Parquet"),
     ],
 )
@@ -97,6 +100,31 @@ def test_with_a_target_it_keeps_page_and_metrics_and_tells_who_is_refused(
 
 
 def test_a_report_on_no_table_waits(tmp_path: Path) -> None:
-    live = live_report(str(tmp_path), "parquet", ["4.1.1"], None, "kwire_kafka", Console(stderr=True))
+    live = live_report(str(tmp_path), "parquet", ["4.1.1"], None, PROTOCOL, Console(stderr=True))
     assert not live.update()
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("at", ["before", "after"])
+def test_a_table_that_vanishes_while_it_is_read_is_not_published(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: str
+) -> None:
+    capture = tmp_path / "a.pcap"
+    write_pcap(capture, packets(recorded("kafka-python-as-of-0.10-on-3.9.1")[0]))
+    out = tmp_path / "out"
+    assert run(["clients", str(capture), "--out", str(out), "--engine", "local", "-q"]) == 0
+    live = live_report(str(out), "parquet", ["4.1.1"], None, PROTOCOL, Console(stderr=True))
+    assert live.update()
+    (out / "readiness.html").unlink()
+    read = LocalEngine.read
+
+    def vanishes(self: LocalEngine, *given: Any) -> Any:
+        if at == "after":
+            found = read(self, *given)
+        for file in (out / "clients").rglob("*.parquet"):
+            file.unlink()
+        return found if at == "after" else read(self, *given)
+
+    monkeypatch.setattr(LocalEngine, "read", vanishes)
+    assert not live.update()
+    assert not (out / "readiness.html").exists()

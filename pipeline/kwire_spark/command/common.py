@@ -222,12 +222,10 @@ class Run:
         from kwire_spark.reports.basis import Basis, with_basis, with_problems
         from kwire_spark.reports.encrypted import with_encrypted
         from kwire_spark.reports.files import write_report
-        from kwire_spark.reports.newer import newer_than_known
         from kwire_spark.reports.terminal import print_report
-        from kwire_spark.tables.clients import versions_seen
 
-        if requests is not None and (newer := newer_than_known(versions_seen(requests), self.protocol)):
-            report = replace(report, summary=(*report.summary, *newer))
+        if requests is not None:
+            report = with_newer(report, requests, self.protocol)
         if isinstance(basis, Basis):
             report = with_encrypted(report, basis.encrypted)
             report = with_basis(report, basis, str(self.inputs), self.min_coverage)
@@ -242,6 +240,14 @@ class Run:
             click.echo(FORMATS[form](report), nl=False)
             self.progress.print(done, highlight=False, soft_wrap=True)
         return report.exit_code
+
+
+def with_newer(report: Report, requests: Relation, protocol: MessageRegistry) -> Report:
+    """The report; its summary says which of ``requests``, CLIENTS or EXCHANGES, are newer than the known releases."""
+    from kwire_spark.reports.newer import newer_than_known
+    from kwire_spark.tables.clients import versions_seen
+
+    return replace(report, summary=(*report.summary, *newer_than_known(versions_seen(requests), protocol)))
 
 
 def _no_requests(inputs: Inputs, problems: Sequence[Problem]) -> OptionError:

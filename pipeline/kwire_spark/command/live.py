@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kwire_spark.command.common import with_newer
 from kwire_spark.command.engines import PARQUET, LocalEngine
 from kwire_spark.options import OptionError
 from kwire_spark.reports.client_usage import collected, uses_of
@@ -17,10 +18,12 @@ from kwire_spark.reports.text import listed
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from kwire.protocol import MessageRegistry
     from kwire.releases import Release, Releases
     from kwire_spark.reports.client_usage import Use
     from kwire_spark.reports.owners import Owners
     from kwire_spark.reports.report import Report
+    from kwire_spark.stored import StoredTable
 
 METRICS = "kwire.prom"
 REFRESH = 30
@@ -35,6 +38,7 @@ class LiveReport:
     out: str
     targets: list[Release]
     releases: Releases
+    protocol: MessageRegistry
     owners: Owners | None
     console: Console
     _told: set[tuple[str, str, str]] = field(default_factory=set)
@@ -66,22 +70,31 @@ class LiveReport:
     def _report(self) -> tuple[Report, list[Use], list[Judgement]] | None:
         from kwire_spark.inputs import Inputs
         from kwire_spark.reports.basis import basis_of, with_basis, with_problems
+        from kwire_spark.reports.encrypted import with_encrypted
         from kwire_spark.reports.readiness import report_on
-        from kwire_spark.stored import stored_tables
         from kwire_spark.tables.clients import clients
 
-        table = Path(self.out, "clients")
-        inputs = Inputs(tables=tuple(stored_tables(str(table)))) if table.exists() else Inputs()
-        if not inputs:
+        tables, files = self._stored()
+        if not files:
             return None
+        inputs = Inputs(tables=tables)
         seen = clients(LocalEngine().read("clients", inputs, (), {}))
         rows, more = collected(seen, "api_key, version")
         uses, basis = uses_of(rows), basis_of(seen)
         unjudged = sum(row["refused"] for row in rows if row["version"] is None)
         report = report_on(uses, self.targets, more, unjudged, self.releases, owners=self.owners)
+        report = with_encrypted(with_newer(report, seen, self.protocol), basis.encrypted)
         report = with_basis(report, basis, str(inputs), MIN_COVERAGE)
         report = replace(with_problems(report, basis.problems, ()), refresh=REFRESH)
-        return report, uses, [Judgement.of(uses, target, self.releases) for target in self.targets]
+        judgements = [Judgement.of(uses, target, self.releases) for target in self.targets]
+        return (report, uses, judgements) if self._stored() == (tables, files) else None
+
+    def _stored(self) -> tuple[tuple[StoredTable, ...], list[tuple[str, int]]]:
+        """The table as it is now, and its files with the times when they were written."""
+        from kwire_spark.stored import stored_tables
+
+        tables = tuple(stored_tables(str(Path(self.out, "clients"))))
+        return tables, [(str(file), file.stat().st_mtime_ns) for table in tables for file in table.files]
 
     def _tell(self, judgement: Judgement) -> None:
         from rich.text import Text
@@ -97,7 +110,12 @@ class LiveReport:
 
 
 def live_report(
-    out: str, table_format: str, targets: Sequence[str], owners: str | None, package: str, console: Console
+    out: str,
+    table_format: str,
+    targets: Sequence[str],
+    owners: str | None,
+    protocol: MessageRegistry,
+    console: Console,
 ) -> LiveReport:
     """The report on the table that ``watch`` keeps. :class:`OptionError` if a target is unknown, or this process
     cannot read the table."""
@@ -109,6 +127,6 @@ def live_report(
         raise OptionError(
             "--target needs a table in Parquet on this machine: leave out --table-format, or change --out"
         )
-    releases = releases_of(package)
+    releases = releases_of(protocol.package)
     whose = Owners.read(owners) if owners else None
-    return LiveReport(out, find_targets(targets, None, releases), releases, whose, console)
+    return LiveReport(out, find_targets(targets, None, releases), releases, protocol, whose, console)

@@ -92,10 +92,12 @@ def watch(
 
     if not Path(folder).is_dir():
         raise OptionError(f"{folder}: no such folder")
+    if owners and not targets:
+        raise OptionError("--owners needs --target")
     options = Options({"ports": ports or "", "protocol": protocol or ""})
     broker_ports, messages = options.ports("ports"), options.protocol()
     console = Console(stderr=True, quiet=quiet)
-    live = live_report(out, table_format, targets, owners, messages.package, console) if targets else None
+    live = live_report(out, table_format, targets, owners, messages, console) if targets else None
     with only_writer(out), _interruption() as interrupted, console.status("Starting Spark …") as status:
         packets = spark_session(master).readStream.format("kafka_packets").option("settled", settled).load(folder)
         exchanges = follow(

@@ -76,7 +76,10 @@ def _lines(text: str) -> list[tuple[tuple[tuple[str, Fits], ...], str]]:
         line = dict(zip(heading, (cell.strip() for cell in cells), strict=True))
         if not line[OWNER]:
             raise ValueError(f"line {rows.line_num} has no owner")
-        parts = [(COLUMNS[name], _fits(name, text)) for name, text in line.items() if name != OWNER and text]
+        try:
+            parts = [(COLUMNS[name], _fits(name, text)) for name, text in line.items() if name != OWNER and text]
+        except ValueError as mistake:
+            raise ValueError(f"line {rows.line_num}: {mistake}") from None
         found.append((tuple(parts), line[OWNER]))
     return found
 
@@ -84,7 +87,7 @@ def _lines(text: str) -> list[tuple[tuple[tuple[str, Fits], ...], str]]:
 def _fits(column: str, pattern: str) -> Fits:
     if column == "address" and "/" in pattern:
         return _within(ip_network(pattern, strict=False))
-    matches = re.compile(translate(pattern)).match
+    matches = re.compile(translate(pattern.replace("[", "[[]"))).match
     return lambda text: text is not None and matches(text) is not None
 
 

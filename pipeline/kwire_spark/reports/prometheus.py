@@ -31,15 +31,16 @@ def exposition(uses: Iterable[Use], judgements: Sequence[Judgement]) -> str:
     requests: Counter[Labels] = Counter()
     refusals: Counter[Labels] = Counter()
     for use in uses:
-        labels = (("api", use.api), ("version", str(use.version)))
+        labels = _labels(api=use.api, version=use.version)
         requests[labels] += use.requests
         refusals[labels] += use.refusals
     clients: Counter[Labels] = Counter()
     refused: Counter[Labels] = Counter()
     for judgement in judgements:
-        target = ("target", judgement.target.name)
-        clients.update({(target, ("verdict", state)): 0 for state in SEVERITY})
-        clients.update((target, ("verdict", verdicts[0][1].state)) for verdicts in judgement.by_client().values())
+        name = judgement.target.name
+        clients.update({_labels(target=name, verdict=state): 0 for state in SEVERITY})
+        worst = (verdicts[0][1].state for verdicts in judgement.by_client().values())
+        clients.update(_labels(target=name, verdict=state) for state in worst)
         refused.update(_refused(judgement))
     lines = [
         *_metric("kwire_requests_total", "counter", "Requests seen.", requests),
@@ -54,10 +55,14 @@ def _refused(judgement: Judgement) -> Mapping[Labels, int]:
     found: Counter[Labels] = Counter()
     for use, verdict in judgement.clients:
         if verdict.state == REFUSED:
-            who = (("client_id", use.client.client_id or ""), ("address", use.client.host or ""))
-            what = (("api", use.api), ("version", str(use.version)))
-            found[("target", judgement.target.name), *who, *what] += use.requests
+            who = _labels(target=judgement.target.name, client_id=use.client.client_id, address=use.client.host)
+            found[*who, *_labels(api=use.api, version=use.version)] += use.requests
     return dict(found.most_common(MAX_CLIENTS))
+
+
+def _labels(**texts: str | int | None) -> Labels:
+    """Labels as they are printed, so that names which look the same there are one series."""
+    return tuple((label, visible("" if text is None else str(text))) for label, text in texts.items())
 
 
 def _metric(name: str, kind: str, meaning: str, values: Mapping[Labels, int]) -> Iterator[str]:
@@ -69,4 +74,4 @@ def _metric(name: str, kind: str, meaning: str, values: Mapping[Labels, int]) ->
 
 
 def _quoted(text: str) -> str:
-    return visible(text).replace("\\", "\\\\").replace('"', '\\"')
+    return text.replace("\\", "\\\\").replace('"', '\\"')

@@ -17,7 +17,7 @@ from kwire_spark.reports import charts
 from kwire_spark.reports.advice import advice_table
 from kwire_spark.reports.client_usage import Client, collected, uses_of
 from kwire_spark.reports.judgement import Judged, Judgement
-from kwire_spark.reports.release_support import REFUSED, UNKNOWN, UNSURE, refused_by, spans, titled
+from kwire_spark.reports.release_support import REFUSED, UNKNOWN, UNSURE, each_once, refused_by, spans, titled
 from kwire_spark.reports.report import FAILED, PASSED, SKIPPED, Chart, Check, Report
 from kwire_spark.reports.since import with_changes
 from kwire_spark.reports.text import counted, listed
@@ -61,7 +61,7 @@ def readiness(
     """
     given = [target] if isinstance(target, str) or not isinstance(target, Sequence) else target
     found = [releases[one] if isinstance(one, str) else one for one in given]
-    targets = list({one.name: one for one in found}.values())
+    targets = each_once(found)
     rows, more = collected(clients, _worst_first(targets))
     unjudged = sum(row["refused"] for row in rows if row["version"] is None)
     earlier = None if before is None else uses_of(collected(before, _worst_first(targets))[0])

@@ -6,7 +6,7 @@ Releases are exact, since some removals were reverted: JoinGroup 0-1 is refused 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import dropwhile
@@ -195,3 +195,13 @@ def _not_offered(api: Api | None, version: int, negotiates: bool) -> tuple[str, 
 def titled(target: Release) -> str:
     """``Kafka 4.1.1``, or ``the broker b.example:9092``."""
     return f"{'the broker' if target.source == ANSWERED else 'Kafka'} {target.name}"
+
+
+def each_once(targets: Iterable[Release]) -> list[Release]:
+    """The targets without those that are given again. :class:`OptionError` if two that differ have the same name, by
+    which reports tell them apart."""
+    found: dict[str, Release] = {}
+    for target in targets:
+        if found.setdefault(target.name, target).apis != target.apis:
+            raise OptionError(f"two targets that differ are called {target.name}: ask each by a name of its own")
+    return list(found.values())

@@ -13,6 +13,7 @@ from kwire.releases import BrokerAnswer
 from kwire_kafka import PROTOCOL
 from kwire_kafka.releases import RELEASES
 from kwire_spark.options import OptionError
+from kwire_spark.reports.release_support import each_once
 
 if TYPE_CHECKING:
     from kwire.releases import Release, Releases
@@ -24,7 +25,7 @@ def find_targets(texts: Iterable[str], config: str | None = None, releases: Rele
     if config is not None and not any(":" in text for text in texts):
         raise OptionError("--target-config is for a target HOST:PORT")
     found = [find_target(text, config if ":" in text else None, releases) for text in texts]
-    return list({release.name: release for release in found}.values())
+    return each_once(found)
 
 
 def find_target(text: str, config: str | None = None, releases: Releases = RELEASES) -> Release:

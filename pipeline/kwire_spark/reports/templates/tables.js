@@ -33,7 +33,7 @@ const readRow = element => ({ element, cells: [...element.cells].map(cell => [ce
 for (const table of document.querySelectorAll("table")) {
   const headings = [...table.tHead.rows[0].cells], body = table.tBodies[0];
   const data = document.getElementById("rows-" + table.id);
-  const rows = data ? JSON.parse(data.textContent).map(cells => ({ cells })) : [...body.rows].map(readRow);
+  let rows = data ? JSON.parse(data.textContent).map(cells => ({ cells })) : [...body.rows].map(readRow);
   let found = rows, first = 0;
 
   const search = made("input", { type: "search", autocomplete: "off", spellcheck: false });
@@ -73,7 +73,7 @@ for (const table of document.querySelectorAll("table")) {
     const keyed = rows.map(row => [valueOf(row.cells[column]), row]);
     // Empty cells stay at the end in both directions.
     keyed.sort(([a], [b]) => isEmpty(a) - isEmpty(b) || (down ? inOrder(b, a) : inOrder(a, b)));
-    rows.splice(0, rows.length, ...keyed.map(([, row]) => row));
+    rows = keyed.map(([, row]) => row);  // splice with so many arguments would fail
     headings.forEach(other => other.setAttribute("aria-sort", "none"));
     heading.setAttribute("aria-sort", down ? "descending" : "ascending");
     choose();
