@@ -127,3 +127,9 @@ def test_a_long_table_is_searched_filtered_sorted_and_turned(tmp_path: Path) -> 
     assert found["hostile"] == ["1 row (1,000 in all)", 1, HOSTILE[0], "Long"]
     assert found["options"] == ["all", "ok", "refused"]
     assert found["reachable"]
+
+
+def test_a_table_of_more_rows_than_a_call_has_arguments_is_sorted(tmp_path: Path) -> None:
+    found = told(probed(tmp_path, long_table(150_000), LONG_PROBE).as_uri(), "--window-size=500,900")
+    assert found["console"] == []
+    assert found["sorted"] == ["1 to 100 of 150,000 rows", 100, "client-149999", "descending"]
