@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 from pyspark.sql import SparkSession
+from rich.console import Console
 
 from kwire.connection import CLIENT, SERVER
 from kwire.frames import frame
@@ -22,6 +23,7 @@ from kwire_kafka import PROTOCOL, ApiVersionsRequest, ApiVersionsResponse, Heart
 from kwire_kafka.releases import RELEASES
 from kwire_spark.columns import EXCHANGES
 from kwire_spark.command import run
+from kwire_spark.command.live import live_report
 from kwire_spark.frames import ConnectionRows, frame_batches
 from kwire_spark.frames.projection import ConnectionProjection
 from kwire_spark.options import OptionError, Options
@@ -203,6 +205,13 @@ def capture(newer: MessageRegistry, tmp_path_factory: pytest.TempPathFactory) ->
 
 
 REPORTS = [["clients"], ["readiness", "--target", RELEASES.newest.name], ["census"], ["latency"]]
+
+
+def test_the_live_page_says_it_too(capture: str, tmp_path: Path) -> None:
+    assert run(["clients", capture, "--out", str(tmp_path), "--engine", "local", "-q"]) == 0
+    live = live_report(str(tmp_path), "parquet", [RELEASES.newest.name], None, PROTOCOL, Console(stderr=True))
+    assert live.update()
+    assert (tmp_path / "readiness.html").read_text().count("counted but not decoded") == 1
 
 
 @pytest.mark.parametrize("command", REPORTS, ids=lambda command: command[0])
