@@ -106,10 +106,12 @@ OWNERS = click.option(
     metavar="FILE",
     help="CSV with the columns owner and any of client_id, address, software, principal: whose clients they are.",
 )
+MIN_COVERAGE = 90
+"""The percentage of the bytes of connections that a report is to be based on, unless the user says otherwise."""
 COVERAGE = click.option(
     "--min-coverage",
     type=click.FloatRange(0, 100),
-    default=90,
+    default=MIN_COVERAGE,
     show_default=True,
     metavar="PERCENT",
     help="Share of the bytes of captured connections that must have been read; with less, the exit code is 4.",
@@ -219,18 +221,10 @@ class Run:
         """
         from rich.markup import escape
 
-        from kwire_spark.reports.basis import Basis, with_basis, with_problems
-        from kwire_spark.reports.encrypted import with_encrypted
         from kwire_spark.reports.files import write_report
         from kwire_spark.reports.terminal import print_report
 
-        if requests is not None:
-            report = with_newer(report, requests, self.protocol)
-        if isinstance(basis, Basis):
-            report = with_encrypted(report, basis.encrypted)
-            report = with_basis(report, basis, str(self.inputs), self.min_coverage)
-            basis = basis.problems
-        report = with_problems(report, basis, self.inputs.skipped)
+        report = completed(report, basis, self.inputs, self.min_coverage, self.protocol, requests)
         page = escape(visible(str(write_report(report, self.pages)[0]), 1000))
         done = f"Report: [bold]{page}[/bold], with its tables in the same folder. {self.engine.told}"
         if form == "text":
@@ -242,12 +236,28 @@ class Run:
         return report.exit_code
 
 
-def with_newer(report: Report, requests: Relation, protocol: MessageRegistry) -> Report:
-    """The report; its summary says which of ``requests``, CLIENTS or EXCHANGES, are newer than the known releases."""
+def completed(
+    report: Report,
+    basis: Basis | Sequence[Problem],
+    inputs: Inputs,
+    min_coverage: float,
+    protocol: MessageRegistry,
+    requests: Relation | None,
+) -> Report:
+    """The report with what it is based on, or the problems alone, and what of the inputs it lacks. Its summary says
+    which of ``requests``, CLIENTS or EXCHANGES, are newer than the known releases."""
+    from kwire_spark.reports.basis import Basis, with_basis, with_problems
+    from kwire_spark.reports.encrypted import with_encrypted
     from kwire_spark.reports.newer import newer_than_known
     from kwire_spark.tables.clients import versions_seen
 
-    return replace(report, summary=(*report.summary, *newer_than_known(versions_seen(requests), protocol)))
+    if requests is not None:
+        report = replace(report, summary=(*report.summary, *newer_than_known(versions_seen(requests), protocol)))
+    if isinstance(basis, Basis):
+        report = with_encrypted(report, basis.encrypted)
+        report = with_basis(report, basis, str(inputs), min_coverage)
+        basis = basis.problems
+    return with_problems(report, basis, inputs.skipped)
 
 
 def _no_requests(inputs: Inputs, problems: Sequence[Problem]) -> OptionError:

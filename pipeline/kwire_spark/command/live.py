@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kwire_spark.command.common import with_newer
+from kwire_spark.command.common import MIN_COVERAGE, completed
 from kwire_spark.command.engines import PARQUET, LocalEngine
 from kwire_spark.options import OptionError
 from kwire_spark.reports.client_usage import collected, uses_of
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 METRICS = "kwire.prom"
 REFRESH = 30
 """Seconds after which the page loads itself again."""
-MIN_COVERAGE = 90.0
 
 
 @dataclass
@@ -69,8 +68,7 @@ class LiveReport:
 
     def _report(self) -> tuple[Report, list[Use], list[Judgement]] | None:
         from kwire_spark.inputs import Inputs
-        from kwire_spark.reports.basis import basis_of, with_basis, with_problems
-        from kwire_spark.reports.encrypted import with_encrypted
+        from kwire_spark.reports.basis import basis_of
         from kwire_spark.reports.readiness import report_on
         from kwire_spark.tables.clients import clients
 
@@ -83,9 +81,8 @@ class LiveReport:
         uses, basis = uses_of(rows), basis_of(seen)
         unjudged = sum(row["refused"] for row in rows if row["version"] is None)
         report = report_on(uses, self.targets, more, unjudged, self.releases, owners=self.owners)
-        report = with_encrypted(with_newer(report, seen, self.protocol), basis.encrypted)
-        report = with_basis(report, basis, str(inputs), MIN_COVERAGE)
-        report = replace(with_problems(report, basis.problems, ()), refresh=REFRESH)
+        report = completed(report, basis, inputs, MIN_COVERAGE, self.protocol, seen)
+        report = replace(report, refresh=REFRESH)
         judgements = [Judgement.of(uses, target, self.releases) for target in self.targets]
         return (report, uses, judgements) if self._stored() == (tables, files) else None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from kwire_spark.reports.judgement import Judgement
@@ -13,8 +14,11 @@ from kwire_spark.reports.report import Column, Table
 from kwire_spark.reports.text import listed
 
 if TYPE_CHECKING:
-    from kwire.releases import Release, Releases
+    from kwire.releases import Releases
     from kwire_spark.reports.client_usage import Client
+
+    Since = Callable[[str], tuple[int, ...] | None]
+    """Library → the oldest version that works on a target, if any."""
 
 SETTINGS = {
     "kafka-python": "`api_version` names an old broker: leave it out",
@@ -44,9 +48,10 @@ def advice_table(
     """A row for each piece of advice and target, that for most clients first."""
     groups: defaultdict[tuple[str, str], list[Client]] = defaultdict(list)
     for judgement in judgements:
+        since = cache(partial(works_since, target=judgement.target, releases=releases))
         for client, verdicts in judgement.by_client().items():
             if refused := {use.api_key: use.api for use, verdict in verdicts if verdict.state == REFUSED}:
-                text = advice(client, refused, judgement.target, releases)
+                text = advice(client, refused, judgement.target.name, since)
                 groups[text, judgement.target.name].append(client)
     rows = []
     for (text, target), clients in sorted(groups.items(), key=lambda group: -len(group[1])):
@@ -63,20 +68,21 @@ def advice_table(
     return ADVICE.with_rows(rows)
 
 
-def advice(client: Client, refused: Mapping[int, str], target: Release, releases: Releases) -> str:
-    """What to do about a client of which ``target`` refuses versions of these APIs, key → name."""
+def advice(client: Client, refused: Mapping[int, str], target: str, since_of: Since) -> str:
+    """What to do about a client of which ``target`` refuses versions of these APIs, key → name. ``since_of`` says
+    from which version on a library works on it."""
     library = library_of(client)
     if not refused.keys() & set(CLIENT_APIS):  # what administrators send was not tried
         name = str(library) if library else client.software or "its library"
         apis = listed([*refused.values()])
         return f"Upgrade {name} to its newest release, or ask its owner: it sends old versions of {apis}."
     if library is None:
-        return _unknown(client, target, releases)
-    since = works_since(library.name, target, releases)
+        return _unknown(client, target, since_of)
+    since = since_of(library.name)
     name = "Kafka's Java clients" if library.name == JAVA else library.name
     taken = f" (its client id is the default of {name})" if library.is_guess else ""
     if since is None:
-        return f"Upgrade {name}{taken}: no release of it that was tried works on {target.name}."
+        return f"Upgrade {name}{taken}: no release of it that was tried works on {target}."
     needed = f"{dotted(since)} or newer"
     setting = SETTINGS.get(library.name, ANY_SETTING)
     if library.version is None:
@@ -88,13 +94,12 @@ def advice(client: Client, refused: Mapping[int, str], target: Release, releases
     )
 
 
-def _unknown(client: Client, target: Release, releases: Releases) -> str:
+def _unknown(client: Client, target: str, since_of: Since) -> str:
     names = [name for name in dict.fromkeys(one.library for one in tried()) if name != JAVA]
-    since = {name: works_since(name, target, releases) for name in names}
-    working = [f"{name} {dotted(found)}" for name, found in since.items() if found]
-    java = works_since(JAVA, target, releases)
+    working = [f"{name} {dotted(found)}" for name in names if (found := since_of(name))]
+    java = since_of(JAVA)
     working += [f"Kafka's Java clients {dotted(java)}"] if java else []
     told = f"{client.software} is no library known here" if client.software else "It does not name its library"
     if not working:
         return f"{told}: ask its owner."
-    return f"{told}: ask its owner. What works on {target.name}, each or newer: {', '.join(working)}."
+    return f"{told}: ask its owner. What works on {target}, each or newer: {', '.join(working)}."
