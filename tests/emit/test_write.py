@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -331,6 +332,29 @@ def test_the_command_killed_at_random_is_repaired_by_the_next_run(tmp_path: Path
         running.wait()
     subprocess.run([*command, tmp_path / "out"], check=True, capture_output=True)
     assert tree(tmp_path / "out") == tree(tmp_path / "whole")
+
+
+KILLS_ITSELF = """
+import os, signal, sys
+from pathlib import Path
+from kwirec.emitters.environment import Artifact
+from kwirec.emitters.write import write
+
+def stop(done, total):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+if __name__ == "__main__":
+    modules = [Artifact(path=f"module_{number}.py", text="x = [1,2]\\n" * 100) for number in range(40)]
+    write(modules, Path(sys.argv[1]), origin={}, progress=stop)
+"""
+
+
+@pytest.mark.slow
+def test_the_formatting_processes_of_a_killed_run_end(tmp_path: Path) -> None:
+    (script := tmp_path / "kills_itself.py").write_text(KILLS_ITSELF)
+    running = subprocess.Popen([sys.executable, script, tmp_path / "acme"], stdout=subprocess.PIPE)
+    running.communicate(timeout=60)  # the output ends when the last process that inherited it does
+    assert running.returncode == -signal.SIGKILL
 
 
 def test_a_folder_of_somebody_else_is_left_alone(tmp_path: Path) -> None:

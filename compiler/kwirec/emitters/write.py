@@ -18,8 +18,9 @@ from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, field
 from importlib.metadata import version
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 from kwirec.emitters.environment import Artifact
@@ -145,11 +146,23 @@ def _formatted(artifacts: Sequence[Artifact], progress: Progress) -> list[str]:
         map_: Callable[..., Iterable[str]] = map
         if len(ordered) >= 12 and (os.cpu_count() or 1) > 1:
             # Forking a process with a thread that shows progress can deadlock, hence spawn.
-            map_ = stack.enter_context(ProcessPoolExecutor(PROCESSES, mp_context=get_context("spawn"))).map
+            pool = ProcessPoolExecutor(PROCESSES, get_context("spawn"), initializer=_end_with_parent)
+            map_ = stack.enter_context(pool).map
         for artifact, text in zip(ordered, map_(format_text, ordered), strict=True):
             texts[artifact.path] = text
             progress(len(texts), len(artifacts))
     return [texts[artifact.path] for artifact in artifacts]
+
+
+def _end_with_parent() -> None:
+    """Workers hold both ends of their queue open, so they would wait forever for a parent that was killed."""
+
+    def wait() -> None:
+        if parent := parent_process():
+            parent.join()
+            os._exit(1)
+
+    Thread(target=wait, daemon=True).start()
 
 
 def _is_python(artifact: Artifact) -> bool:
