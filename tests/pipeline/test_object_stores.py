@@ -187,6 +187,16 @@ def test_what_a_store_refuses_is_one_line(
         ("https://host/a?sig=letmein", "https://host: an address with a password, or with a query"),
         ("https://host?sig=letmein", "https://…: an address with a password, or with a query"),
         ("https://letmein@host/a.pcap", "https://host: an address with a password"),
+        ("https://user:let/mein@host/a.pcap", "https://…: an address with a password"),
+        ("https://user:12/letmein@host/a.pcap", "https://…: an address with a password"),
+        ("https:/user:12!/letmein@host/a.pcap", "https://…: an address with a password"),
+        ("HTTPS://user:letmein/@host/a.pcap", "https://…: an address with a password"),
+        ("https://let/letmein@host/a.pcap", "https://…: an address with a password"),
+        ("sftp://user:letmein/1@host/a.pcap", "sftp://…: an address with a password"),
+        ("sftp://user:1/letmein@host/a.pcap", "sftp://…: an address with a password"),
+        ("s3://key:let/mein@bucket/a", "s3://…: an address with a password"),
+        ("s3://key:letmein", "s3://…: an address with a password"),
+        ("zip://a.pcap::https://user:letmein@host/a.zip", "zip://…: an address with a password"),
         ("abfss://c@a.dfs.core.windows.net/a?sig=letmein", "abfss://a.dfs.core.windows.net: an address with"),
         ("s3:///a", "which bucket or host?"),
         ("unheard://of/it", "unheard"),
@@ -202,6 +212,22 @@ def test_what_is_not_there_is_one_line(
     assert told in line
     assert "letmein" not in line
     assert "sig" not in line
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "s3://bucket/a@b.pcap",
+        "s3://bucket/10:00/a?.pcap",
+        "https://host:8443/a:b.pcap",
+        "https://[::1]:8443/a.pcap",
+        "hdfs://name:8020/a@b/c.pcap",
+        "sftp://user@host/a.pcap",
+        "abfss://box@account.dfs.core.windows.net/a",
+    ],
+)
+def test_addresses_without_secrets_are_taken(given: str) -> None:
+    assert place(given).name == given
 
 
 def test_a_store_that_does_not_answer(monkeypatch: pytest.MonkeyPatch, store: Store) -> None:

@@ -19,7 +19,7 @@ from typing import BinaryIO
 
 from kwire_spark.folders import regular
 from kwire_spark.storage.archives import BETWEEN, Archive, archive
-from kwire_spark.storage.remote import SCHEME, RemoteFile
+from kwire_spark.storage.remote import SCHEME, RemoteFile, refuse_secrets
 from kwire_spark.storage.standard_input import STDIN, standard_input
 
 PEEKED, REQUESTED = 1 << 18, 1 << 22
@@ -196,9 +196,10 @@ class RemotePlace(Place):
 
 
 def place(name: str) -> Place:
-    """Where the input with this name is."""
+    """Where the input with this name is. :class:`ValueError` for an address with a secret: tables show names."""
     if name == STDIN:
         return StandardInputPlace(name)
+    refuse_secrets(name)
     if SCHEME.fullmatch(name):
         object_name, between, member = name.partition(BETWEEN)
         return MemberPlace(RemotePlace(object_name), member) if between else RemotePlace(name)

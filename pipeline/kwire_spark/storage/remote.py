@@ -24,8 +24,11 @@ OF_ARROW = frozenset({"s3", "gs", "gcs", "abfs", "abfss", "hdfs", "viewfs"})
 GOOGLE = frozenset({"gs", "gcs"})
 S3_ALIASES = frozenset({"s3a", "s3n"})
 """What Hadoop calls ``s3``."""
+HADOOP = frozenset({"hdfs", "viewfs"})
 WEB = frozenset({"http", "https"})
 QUERY = re.compile(r"\?[\w-]+=")
+HOST = re.compile(r"(?:\[[0-9A-Fa-f:.%]+\]|[^:?]*)(?::\d+)?")
+"""A host or bucket, with a port; what else follows a colon may be a password that has a slash."""
 GLOB = re.compile(r"[*?\[]")
 MOST_LISTED = 1_000_000
 """Objects of which sizes are kept."""
@@ -38,6 +41,28 @@ _REASONS = (
     (r"NO_SUCH_KEY|NoSuchKey|RESOURCE_NOT_FOUND|does not exist", "the object is gone"),
 )  # fmt: skip
 """What stores say, and what to say of it."""
+
+
+def refuse_secrets(name: str) -> None:
+    """:class:`ValueError` for an address with what may be a password or token, whose message does not have it.
+
+    A ``?`` in a key of a store may be of a pattern, unless it gives a value.
+    """
+    found = SCHEME.fullmatch(name)
+    if found is None:
+        return
+    scheme, authority, key = found["scheme"].lower(), found["authority"], found["path"]
+    user, _, host = authority.rpartition("@")
+    is_host = HOST.fullmatch(host) is not None
+    has_port = ":" in host and scheme not in HADOOP
+    cut = not is_host or (has_port and "@" in key)  # a password with a slash in it
+    web = scheme in WEB and ("?" in key or "@" in authority or "@" in key)
+    if cut or web or ":" in user or QUERY.search(key):
+        shown = host if is_host and "@" not in key else "…"
+        raise ValueError(
+            f"{scheme}://{shown}: an address with a password, or with a query that may have a secret, cannot be "
+            "given: tables show it"
+        )
 
 
 class StoreError(OSError):
@@ -111,10 +136,7 @@ _listed: dict[str, FileInfo] = {}
 
 
 class RemoteFile:
-    """An object or folder with this name, which is split into its parts. Nothing is requested yet.
-
-    :class:`ValueError` for a name with a secret in it: tables show names.
-    """
+    """An object or folder with this name, which is split into its parts. Nothing is requested yet."""
 
     def __init__(self, name: str) -> None:
         found = SCHEME.fullmatch(name)
@@ -123,20 +145,8 @@ class RemoteFile:
         self.key = found["path"]
         self.root = f"{self.scheme}://{self.authority}"
         self.name = f"{self.root}/{self.key}"
-        if self._has_secret():
-            host = "…" if "?" in self.authority else self.authority.rpartition("@")[2]
-            raise ValueError(
-                f"{self.scheme}://{host}: an address with a password, or with a query "
-                "that may have a secret, cannot be an input: tables show it"
-            )
         if not self.authority:
             raise ValueError(f"{name}: which bucket or host? Write {self.scheme}://NAME/PATH")
-
-    def _has_secret(self) -> bool:
-        """Whether there may be one. A ``?`` in a key of a store may be of a pattern, unless it gives a value."""
-        is_web = self.scheme in WEB and ("?" in self.key or "@" in self.authority)
-        has_password = ":" in self.authority.rpartition("@")[0]
-        return is_web or has_password or "?" in self.authority or bool(QUERY.search(self.key))
 
     @property
     def _system(self) -> FileSystem:
@@ -312,7 +322,7 @@ class _Requests(io.RawIOBase):
 
     def _grows(self, now: FileInfo) -> bool:
         """Whether it is a file to which somebody appends, which no store has."""
-        return self._of.scheme in ("hdfs", "viewfs") and int(now.size or 0) >= int(self._stamp.split()[0])
+        return self._of.scheme in HADOOP and int(now.size or 0) >= int(self._stamp.split()[0])
 
 
 def _stamp(found: FileInfo) -> str:
