@@ -1,6 +1,6 @@
 """Definition files → the same definitions in one layout: ``kwirec fmt``.
 
-Attributes, words and comments keep their order. What has mistakes is left as it is.
+Attributes, words and comments keep their order. What has mistakes other than of indentation is left as it is.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from kwirec.files import locked, replace_files
 from kwirec.frontend import parse
 from kwirec.frontend.json_format import format_json
 from kwirec.frontend.krammar_format import format_krammar
+from kwirec.frontend.krammar_indent import reindented
 from kwirec.frontend.notation import Notation
 
 BUNDLES = (*ARCHIVE_SUFFIXES, ".jsonl")
@@ -76,12 +77,27 @@ def _formatted(sources: Iterable[Source], report: Report, notation: Notation | N
     for source in sources:
         own = Report()
         document = parse(source, own, notation=notation)
-        if own.has_errors() or (document.notation == "json" and _loses_text(own)):
+        readable: Source | None = source
+        if own.has_errors():
+            readable = _indented(source) if document.notation == "krammar" else None
+        elif document.notation == "json" and _loses_text(own):
+            readable = None
+        if readable is None:
             for diagnostic in own.diagnostics:
                 report.merge(diagnostic)
         else:
-            text = format_krammar(source) if document.notation == "krammar" else format_json(source)
+            text = format_krammar(readable) if document.notation == "krammar" else format_json(readable)
             yield Formatted(source, _with_line_ends(text, source.text))
+
+
+def _indented(source: Source) -> Source | None:
+    """The source with two spaces for each level; ``None`` if that does not mend all of its mistakes."""
+    text, report = reindented(source.text), Report()
+    if text is None:
+        return None
+    indented = Source(source.name, text)
+    parse(indented, report, notation="krammar")
+    return None if report.has_errors() else indented
 
 
 def _loses_text(report: Report) -> bool:

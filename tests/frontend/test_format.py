@@ -205,7 +205,11 @@ def test_lines_keep_the_ends_of_windows() -> None:
         ('{ "type": "data", "name": "A", }', "K005"),
         ('{ "type": "data", "name": "A", "validVersions": "0", "fields": [] } rest', "K006"),
         ('{ "type": "data", "type": "data", "name": "A", "validVersions": "0", "fields": [] }', "K008"),
-        ("AskRequest => key 1, max version 0\n\tA: int8\n", "K020"),
+        ("AskRequest => key 1, max version 0\n    A: int8\n  B: int8\n", "K020"),
+        ("AskRequest => key 1, max version 0\n\tA: int8\n    B: int8\n", "K020"),
+        ("AskRequest => key 1, max version 0\n\tA: int8\n\t\tB: int8\n", "K020"),
+        ("AskRequest => key 1, max version 0\n  A: int8\n\n  B: int8\n", "K020"),
+        ("AskRequest => key 1, max version 0\n\tA int8\n", "K005"),
         ("", "K007"),
     ],
 )
@@ -213,6 +217,24 @@ def test_what_has_mistakes_is_not_formatted(text: str, code: str) -> None:
     report = Report()
     assert format_bytes(text.encode(), report) is None
     assert code in [one.code.number for one in report.diagnostics]
+
+
+@pytest.mark.parametrize(
+    "levels",
+    [["\t", "\t\t", "\t\t\t"], [" ", "  ", "   "], ["    ", "        ", " " * 13], ["\t", "\t  ", "\t   "]],
+    ids=["tabs", "one space", "four spaces and five", "tabs and spaces"],
+)
+def test_indentation_of_another_width_is_put_right(levels: list[str]) -> None:
+    def indented(line: str) -> str:
+        words = line.lstrip(" ")
+        level = (len(line) - len(words)) // 2
+        return levels[level - 1] + words if level else line
+
+    lines = KRAMMAR_FORMATTED.replace("    C: ", "    X: =>\n      Y: int8\n    C: ").split("\n")
+    text = "\n".join(map(indented, lines))
+    assert parse(Source("x.krm", text), report := Report()) and report.has_errors()
+    assert formatted(text, "krammar") == "\n".join(lines)
+    assert formatted(text.replace("\n", "\r\n"), "krammar") == "\r\n".join(lines)
 
 
 def check_any(text: str, name: str, notation: Notation) -> None:
@@ -223,8 +245,10 @@ def check_any(text: str, name: str, notation: Notation) -> None:
         assert report.diagnostics
     else:
         assert formatted(found.text, notation) == found.text
-        trees = [link([parse(Source(name, one), Report())], Report()) for one in (text, found.text)]
-        assert trees[0] == trees[1]
+        before = parse(Source(name, text), own := Report())
+        if not own.has_errors():  # indentation is mended, other mistakes are not
+            after = parse(Source(name, found.text), Report())
+            assert link([before], Report()) == link([after], Report())
 
 
 @given(mutated_from([JSON, JSON_FORMATTED], JSON_TOKENS))

@@ -54,8 +54,9 @@ def check(
 def fmt(paths: Sequence[Path], notation: Notation | None, only_check: bool, only_diff: bool) -> None:
     """Format definitions: files, and folders that contain them, in place.
 
-    Only the layout changes: attributes and comments keep their order. Files with mistakes are left as they are, and
-    so are archives and `.jsonl` bundles. With `-`, standard input is formatted to standard output.
+    Only the layout changes: attributes and comments keep their order. Files with mistakes that are not of indentation
+    are left as they are, and so are archives and `.jsonl` bundles. With `-`, standard input is formatted to standard
+    output.
 
     The exit code is 1 for mistakes, and with --check if anything would change.
     """

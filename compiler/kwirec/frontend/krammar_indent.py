@@ -1,0 +1,31 @@
+"""Text in the indentation notation with other indentation → the same with two spaces for each level.
+
+A line that is indented more than the one before is a level below it, and one that is indented less belongs to the line
+above with the same indentation: tabs, any number of spaces, or both.
+"""
+
+from __future__ import annotations
+
+from kwirec.frontend.krammar_lexer import COMMENT, INDENT
+
+
+def reindented(text: str) -> str | None:
+    """The text; ``None`` if a line is indented less than the one before and like none above it."""
+    lines: list[str] = []
+    levels = [""]
+    for line in text.split("\n"):
+        words = line.lstrip(" \t")
+        indent = line[: len(line) - len(words)]
+        level = min(len(indent), 1)
+        if not words.strip():
+            levels = [""]
+        elif not words.startswith(COMMENT):
+            if indent != levels[-1] and indent.startswith(levels[-1]):
+                levels.append(indent)
+            elif indent in levels:
+                del levels[levels.index(indent) + 1 :]
+            else:
+                return None
+            level = len(levels) - 1
+        lines.append(INDENT * level + words)
+    return "\n".join(lines)
