@@ -160,3 +160,11 @@ def test_comments_of_version_fields_are_reported(tmp_path: Path) -> None:
 def test_many_comments_take_linear_time(many: str) -> None:
     parse(Source("x.json", '{ "name": "A", ' + many), Report())
     parse(Source("x.json", '{ "name": "A",' + many + ' "type": "data" }'), Report())
+
+
+@pytest.mark.timeout(10)
+@pytest.mark.parametrize("notation", ["json", "krammar"])
+def test_writing_many_comments_takes_linear_time(notation: str) -> None:
+    comments = "// c\n" * 100_000
+    text = '{ "type": "data", "validVersions": "0", "name": "A", ' + comments + '"fields": []' + comments + "}"
+    assert written(read("x.json", text), notation).count(" c\n") == 200_000

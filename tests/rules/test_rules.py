@@ -116,7 +116,15 @@ FINDINGS: dict[str, tuple[str, list[str]]] = {
             about=ABSENT,
             commonStructs=[struct("Time", field("Millis", "int64"), about="")],
         ),
-        ['K207 - "Clock"', 'K207 Zone "Zone"', "K207 Zone Zone", 'K207 Time "Time"'],
+        ['K207 - "Clock"', 'K207 Zone "Zone"'],
+    ),
+    "descriptions of the message alone": (
+        clock(
+            field("Zone", "Zone", about=ABSENT, structAbout=" ", fields=[field("City")]),
+            field("Start", "Time"),
+            commonStructs=[struct("Time", field("Millis", "int64"), about="")],
+        ),
+        ['K207 Zone "Zone"', "K207 Zone Zone", 'K207 Time "Time"'],
     ),
     "path by the names of fields, not of structs": (
         clock(field("Zones", "[]Zone", fields=[field("Cities", "[]City", fields=[field("a-b")])])),

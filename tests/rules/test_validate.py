@@ -93,6 +93,23 @@ def test_waiver_for_a_message(check: Check) -> None:
     assert [(one.message_name, one.field_path) for one in check(example, waivers=[waiver])] == [("Alarm", "B")]
 
 
+def test_where_only_fields_are_described_one_finding_says_so(check: Check) -> None:
+    """So are Kafka's own definitions: its generator knows no other descriptions."""
+    inner = field("Zone", "Zone", structAbout="", fields=[field("City", about=""), field("Street")])
+    example = files(clock(field("A"), inner, about=""), clock(field("B"), name="Alarm", about=""))
+    found = check(example)
+    assert [(one.message, one.message_name) for one in found] == [
+        ("only fields are described, no message and no struct", "Clock"),
+        ("field `City` has no description", "Clock"),
+    ]
+    described = check(files(clock(field("A"), inner, about=""), clock(field("B"), name="Alarm", about="An alarm.")))
+    assert [one.message for one in described] == [
+        "message `Clock` has no description",
+        "struct `Zone` has no description",
+        "field `City` has no description",
+    ]
+
+
 def test_waivers_of_other_rules_have_no_effect(check: Check) -> None:
     waiver = Waiver(code="K201", message="*", field="*", reason="we like it")
     assert [one.code.number for one in check(clock(field("time-zone")), waivers=[waiver])] == ["K201"]

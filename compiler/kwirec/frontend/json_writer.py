@@ -51,13 +51,12 @@ def _node(node: Node) -> dict[str, object]:
 
 def with_comments(values: dict[str, object], comments: Sequence[Comment]) -> dict[str, object]:
     """The attributes of a node with the comments within it; of an attribute that is left out, they go to the end."""
+    lines: dict[str, list[str]] = {}
     for comment in comments:
         if comment.attribute is not None:
             name = comment.attribute if comment.attribute in values else END
-            value = values.setdefault(name, NOTHING)
-            before = value if isinstance(value, Commented) else Commented(value)
-            values[name] = Commented(before.value, (*before.before, *comment_lines(comment)))
-    return values
+            lines.setdefault(name, []).extend(comment_lines(comment))
+    return values | {name: Commented(values.get(name, NOTHING), tuple(before)) for name, before in lines.items()}
 
 
 def list_item(values: dict[str, object], comments: Sequence[Comment]) -> object:

@@ -1,7 +1,7 @@
 """Text in the indentation notation with other indentation → the same with two spaces for each level.
 
-A line that is indented more than the one before is a level below it, and one that is indented less belongs to the line
-above with the same indentation: tabs, any number of spaces, or both.
+A line that is indented more than the one before is a level below it: by tabs, any number of spaces, or both. One that
+is indented less is on the level of a line above it.
 """
 
 from __future__ import annotations

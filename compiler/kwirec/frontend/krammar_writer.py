@@ -105,8 +105,9 @@ class _Writer:
             texts = (line for comment in node.comments for line in comment.text.split("\n"))
             lines = list(comment_lines(texts, ""))
             return ([*lines, ""] if lines else []), []
-        last = [comment for comment in node.comments if comment.attribute == ""]
-        return list(remark_lines(one for one in node.comments if one not in last)), list(remark_lines(last, INDENT))
+        first = remark_lines(comment for comment in node.comments if comment.attribute != "")
+        last = remark_lines((comment for comment in node.comments if comment.attribute == ""), INDENT)
+        return list(first), list(last)
 
     def _report_losses(self, losses: Losses, message: str) -> None:
         for what, spans in losses.uses.items():

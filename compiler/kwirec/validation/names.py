@@ -158,22 +158,35 @@ def python_keyword(at: FieldSite) -> Iterator[Finding]:
     offending=clock(field("Zone", about="")),
     corrected=clock(field("Zone")),
 )
-def missing_description(at: StructSite) -> Iterator[Finding]:
+def missing_description(sites: Sites) -> Iterator[Finding]:
     """A message, struct or field has no description.
 
     Descriptions become the docstrings of the generated classes. Messages, common structs and fields have `about`;
-    an inline struct has `structAbout` next to the `about` of its field. Definitions in the dialect of franz-go may
-    lack them: it asks for none, and has no place for those of inline structs.
+    an inline struct has `structAbout` next to the `about` of its field. Kafka's own definitions describe fields only,
+    because its generator knows no other `about`: where none of the JSON files describes more, this is one finding.
+    Definitions in the dialect of franz-go may lack descriptions: it asks for none, and has no place for those of
+    inline structs.
     """
-    if at.message.decl.dialect == "franz-go":
-        return
-    attribute = "structAbout" if isinstance(at.decl, FieldDecl) else "about"
-    if not at.struct.doc.strip():
-        what = "message" if at.is_root else "struct"
-        yield _undescribed(at, f"{what} `{at.struct.name}`", attribute)
-    for site in at.fields:
-        if not site.field.doc.strip():
-            yield _undescribed(site, f"field `{site.field.name}`", "about")
+    structs = [struct for at in sites if at.decl.dialect != "franz-go" for struct in at.structs]
+    in_json = [at for at in structs if at.message.decl.dialect == "json"]
+    only_fields = not any(at.struct.doc.strip() for at in in_json)
+    if only_fields and in_json:
+        yield in_json[0].finding(
+            "only fields are described, no message and no struct",
+            in_json[0].name_span,
+            "such as this one",
+            helps=[
+                "add `about` to messages and common structs, and `structAbout` to fields with structs of their own"
+            ],
+        )
+    for at in structs:
+        attribute = "structAbout" if isinstance(at.decl, FieldDecl) else "about"
+        if not at.struct.doc.strip() and not (only_fields and at.message.decl.dialect == "json"):
+            what = "message" if at.is_root else "struct"
+            yield _undescribed(at, f"{what} `{at.struct.name}`", attribute)
+        for site in at.fields:
+            if not site.field.doc.strip():
+                yield _undescribed(site, f"field `{site.field.name}`", "about")
 
 
 def _undescribed(at: StructSite | FieldSite, what: str, attribute: str) -> Finding:
