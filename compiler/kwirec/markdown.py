@@ -12,7 +12,7 @@ from kwirec.diagnostics.columns import printable
 
 _PUNCTUATION = re.compile(r"[!-/:-@\[-`{-~]")
 _URL = "/:?#@!$&'()*+,;=%"
-_ACTIVE = re.compile(r"[$&*<>\[\\\]_`{|}~]|:(?=//)|(?<=www)\.")
+_ACTIVE = re.compile(r"[$&*<>\[\\\]_`{|}~]|:(?=//)|(?<=www)\.", re.IGNORECASE)
 
 
 def code(text: str) -> str:

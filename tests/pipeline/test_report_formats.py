@@ -18,6 +18,7 @@ from kwire_spark.command import run
 from kwire_spark.reports.files import write_report
 from kwire_spark.reports.formats import FORMATS, MARKDOWN_ROWS, escaped, json_text, junit, markdown
 from kwire_spark.reports.report import FAILED, PASSED, SKIPPED, Check, Report, Table
+from kwirec.markdown import prose
 from tests.pipeline.report_samples import HOSTILE, report
 
 LOG = Path(__file__).parents[1] / "data" / "request_logs" / "3.9.1.log.gz"
@@ -57,6 +58,11 @@ def test_markdown_shows_a_text_as_it_is(text: str) -> None:
     for entity, char in (("&lt;", "<"), ("&gt;", ">"), ("&quot;", '"'), ("&amp;", "&")):
         plain = plain.replace(entity, char)
     assert plain == shown
+
+
+@given(st.lists(st.sampled_from(["www.", "WWW.", "a:", "//", "&#", *" é@#$&*<>[]\\_{|}~"])).map("".join))
+def test_the_compiler_which_imports_nothing_of_this_escapes_alike(text: str) -> None:
+    assert escaped(text) == prose(text)
 
 
 def test_apis_link_to_the_guide_where_there_is_one() -> None:

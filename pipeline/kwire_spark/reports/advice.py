@@ -85,7 +85,7 @@ def advice(client: Client, refused: Mapping[int, str], target: str, since_of: Si
         return f"Upgrade {name}{taken}: no release of it that was tried works on {target}."
     needed = f"{dotted(since)} or newer"
     setting = SETTINGS.get(library.name, ANY_SETTING)
-    if library.version is None:
+    if not library.version:
         return f"Upgrade {name}{taken} to {needed}. If it is that already, look at its settings: {setting}."
     if library.version < since:
         return f"Upgrade {name} {dotted(library.version)}{taken} to {needed}."

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -61,12 +60,3 @@ def judged(uses: Iterable[Use], target: Release, releases: Releases = RELEASES) 
         return -SEVERITY[verdict.state], [cell or "" for cell in use.client], use.api_key, use.version
 
     return sorted(((use, verdict(use)) for use in uses), key=worst_first)
-
-
-def age(release: str) -> list[int]:
-    """The numbers of a release, by which releases are in order.
-
-    >>> sorted(["3.10.0", "3.9.2", "0.10.2"], key=age)
-    ['0.10.2', '3.9.2', '3.10.0']
-    """
-    return [int(number) for number in re.findall(r"\d+", release)]

@@ -48,10 +48,10 @@ _NUMBER = re.compile(r"v?(\d+(?:\.\d+)*)")
 
 
 class Library(NamedTuple):
-    """A library, and its version as numbers if it is known. ``is_guess``: by the client id alone."""
+    """A library, and its version as numbers, empty if it is unknown. ``is_guess``: by the client id alone."""
 
     name: str
-    version: tuple[int, ...] | None
+    version: tuple[int, ...]
     is_guess: bool = False
 
     def __str__(self) -> str:
@@ -92,7 +92,7 @@ def library_of(client: Client) -> Library | None:
         return Library(NAMED[name], numbers(version)) if name in NAMED else None
     for pattern, name in _DEFAULT_IDS:
         if found := pattern.fullmatch(client.client_id or ""):
-            return Library(name, numbers(found[1] or "") if pattern.groups else None, is_guess=True)
+            return Library(name, numbers(found[1] or ""), is_guess=True)
     return None
 
 
@@ -145,7 +145,7 @@ def _tried(entry: dict[str, Any]) -> Tried:
         for release, found in entry["on"].items()
     }
     settings = ", ".join(f"{name}={value}" for name, value in entry["settings"].items())
-    return Tried(entry["library"], numbers(entry["version"]) or (), settings, on)
+    return Tried(entry["library"], numbers(entry["version"]), settings, on)
 
 
 @cache
@@ -153,13 +153,16 @@ def _data() -> Any:
     return json.loads(files("kwire_spark.reports").joinpath("libraries.json").read_text("utf-8"))
 
 
-def numbers(text: str) -> tuple[int, ...] | None:
-    """
+def numbers(version: str) -> tuple[int, ...]:
+    """The numbers of a version or release, by which they are in order; empty if it does not start with one.
+
     >>> numbers("v1.22.2"), numbers("2.3.0-RC1"), numbers("unknown")
-    ((1, 22, 2), (2, 3, 0), None)
+    ((1, 22, 2), (2, 3, 0), ())
+    >>> sorted(["3.10.0", "3.9.2", "0.10.2"], key=numbers)
+    ['0.10.2', '3.9.2', '3.10.0']
     """
-    found = _NUMBER.match(text)
-    return tuple(int(part[:9]) for part in found[1].split(".")[:6]) if found else None
+    found = _NUMBER.match(version)
+    return tuple(int(part[:9]) for part in found[1].split(".")[:6]) if found else ()
 
 
 def dotted(version: Iterable[int]) -> str:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from kwire.releases import format_range
 from kwire_spark.reports.client_usage import WHO, Client, Use, grouped
-from kwire_spark.reports.judgement import Judged, Judgement, age
+from kwire_spark.reports.judgement import Judged, Judgement
+from kwire_spark.reports.libraries import numbers
 from kwire_spark.reports.release_support import OK, REFUSED, SEVERITY, Verdict
 from kwire_spark.reports.report import Column, Table
 from kwire_spark.reports.text import file_name
@@ -88,7 +89,7 @@ def _cells(key: int, bad: Judged, group: Judged, target: Release) -> dict[str, C
         "api": worst.api,
         "versions": tuple(use.version for use, _ in bad),
         "state": verdict.state,
-        "refused_since": min((other.first for _, other in bad if other.first), key=age, default=None),
+        "refused_since": _earliest(other.first for _, other in bad),
         "newest_common": max(good, default=None),
         "evidence": worst.place,
         "accepted": format_range(api.accepted) if api else "none",
@@ -96,8 +97,12 @@ def _cells(key: int, bad: Judged, group: Judged, target: Release) -> dict[str, C
         "requests": sum(use.requests for use, _ in bad),
         "refusals": sum(use.refusals for use, _ in bad),
         "last_seen": max((use.last_seen for use, _ in bad if use.last_seen is not None), default=None),
-        "deprecated_since": min((other.deprecated for _, other in bad if other.deprecated), key=age, default=None),
+        "deprecated_since": _earliest(other.deprecated for _, other in bad),
     }
+
+
+def _earliest(releases: Iterable[str | None]) -> str | None:
+    return min(filter(None, releases), key=numbers, default=None)
 
 
 def clients_table(judgements: Sequence[Judgement], more: int, owner_of: OwnerOf) -> Table:
@@ -156,7 +161,7 @@ def _between_cells(group: list[tuple[Use, Verdict]], state: str, target: Release
         "api": group[0][0].api,
         "versions": tuple(sorted({use.version for use, _ in group})),
         "state": state,
-        "refused_since": min((verdict.first for _, verdict in group if verdict.first), key=age, default=None),
+        "refused_since": _earliest(verdict.first for _, verdict in group),
         "requests": sum(use.requests for use, _ in group),
         "evidence": group[0][0].place,
     }
