@@ -1,4 +1,4 @@
-"""Shared by the commands: options, inputs, progress on the terminal, and publishing of reports."""
+"""Shared by the commands: inputs, progress on the terminal, and publishing of reports."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kwire_spark.command.engines import AUTO, ENGINES, LOCAL_LIMIT, PARQUET, Engine, engine_for
+from kwire_spark.command.engines import Engine, engine_for
 from kwire_spark.command.interrupts import writer_ends_first
+from kwire_spark.command.options import COVERAGE, ENGINE, KEY_LOG, MASTER, PORTS, PROTOCOL, QUIET, TABLE_FORMAT
 from kwire_spark.folders import claimed, private_folder
 from kwire_spark.inputs import Inputs, find
 from kwire_spark.options import FAILFAST, BrokenInputError, OptionError, Options
@@ -48,75 +49,6 @@ WIDTH = 140
 """Characters per line if the output is not a terminal."""
 
 SOURCE_OPTIONS = ("ports", "time_zone", "mode", "start", "end", "protocol", "key_log")
-TABLE_FORMAT = click.option(
-    "--table-format", default=PARQUET, show_default=True, help="Format of tables: any that Spark can write."
-)
-MASTER = click.option("--master", metavar="URL", help="Spark master; default: all cores of this machine.")
-ENGINE = click.option(
-    "--engine",
-    type=click.Choice(ENGINES),
-    default=AUTO,
-    show_default=True,
-    help=f"Spark, or local: this process alone, without Java; auto: local up to {LOCAL_LIMIT >> 20} MB of inputs.",
-)
-PORTS = click.option(
-    "--ports", metavar="PORTS", help="Broker ports, e.g. 9092,19092, for captures that start in mid-connection."
-)
-KEY_LOG = click.option(
-    "--key-log",
-    metavar="FILE",
-    help="Secrets of TLS connections in captures, as clients log them with SSLKEYLOGFILE: these are decrypted.",
-)
-PROTOCOL = click.option(
-    "--protocol",
-    metavar="PACKAGE",
-    help="Generated package that defines the messages, e.g. of a newer release or a fork; default: kwire_kafka.",
-)
-RELEASES = click.option(
-    "--releases", metavar="PACKAGE", help="Generated package with the known releases; default: that of --protocol."
-)
-
-
-def _guide_base(context: click.Context, parameter: click.Parameter, url: str) -> str:
-    from kwire.guide import guide_base
-
-    try:
-        return guide_base(url) if url else ""
-    except ValueError as problem:
-        raise click.BadParameter(visible(str(problem), 1000)) from problem
-
-
-GUIDE = click.option(
-    "--guide-url",
-    metavar="URL",
-    default="",
-    callback=_guide_base,
-    help="Where the protocol guide is (`kwirec guide`): the page links to it.",
-)
-FORMAT = click.option(
-    "--format",
-    "form",
-    type=click.Choice(("text", *FORMATS)),
-    default="text",
-    show_default=True,
-    help="What is printed; the files in --out are the same.",
-)
-OWNERS = click.option(
-    "--owners",
-    metavar="FILE",
-    help="CSV with the columns owner and any of client_id, address, software, principal: whose clients they are.",
-)
-MIN_COVERAGE = 90
-"""The percentage of the bytes of connections that a report is to be based on, unless the user says otherwise."""
-COVERAGE = click.option(
-    "--min-coverage",
-    type=click.FloatRange(0, 100),
-    default=MIN_COVERAGE,
-    show_default=True,
-    metavar="PERCENT",
-    help="Share of the bytes of captured connections that must have been read; with less, the exit code is 4.",
-)
-QUIET = click.option("--quiet", "-q", is_flag=True, help="Do not show progress.")
 
 
 @dataclass

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kwire_spark.command.common import MIN_COVERAGE, completed
+from kwire_spark.command.common import completed
 from kwire_spark.command.engines import PARQUET, LocalEngine
+from kwire_spark.command.options import MIN_COVERAGE
 from kwire_spark.options import OptionError
 from kwire_spark.reports.client_usage import collected, uses_of
 from kwire_spark.reports.judgement import Judgement

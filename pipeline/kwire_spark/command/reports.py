@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kwire_spark.command.common import FORMAT, GUIDE, OWNERS, RELEASES, Run, with_inputs
+from kwire_spark.command.common import Run, with_inputs
+from kwire_spark.command.options import FORMAT, GUIDE, OWNERS, RELEASES
 from kwire_spark.options import OptionError, Options
 from kwire_spark.reports.report import Column, Report, Table
 from kwire_spark.reports.text import counted

@@ -12,16 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kwire_spark.command.common import (
-    DEFAULT_OUT,
-    MASTER,
-    OWNERS,
-    PORTS,
-    PROTOCOL,
-    QUIET,
-    TABLE_FORMAT,
-    only_writer,
-)
+from kwire_spark.command.common import DEFAULT_OUT, only_writer
+from kwire_spark.command.options import MASTER, OWNERS, PORTS, PROTOCOL, QUIET, TABLE_FORMAT
 from kwire_spark.options import OptionError, Options
 from kwire_spark.reports.text import counted
 
