@@ -18,6 +18,14 @@ from kwirec.native import Build, BuildError, codec_modules, compile_in_place, li
 ROOT = Path(__file__).resolve().parents[1]
 RUNTIME = ROOT / "runtime" / "kwire"
 PACKAGE = ROOT / "generated" / "kwire_kafka"
+PIPELINE = ROOT / "pipeline" / "kwire_spark"
+HOT: tuple[str, ...] = (
+    *(f"capture/{name}" for name in ("ordering", "packets", "pcap", "pcapng", "pieces", "reading", "servers", "tcp")),
+    *("capture/tcp_stream", "storage/window"),
+    *(f"frames/{name}" for name in ("batches", "connection", "context", "exchange_rows", "frame_rows", "identity")),
+    *("frames/answers", "frames/sides"),
+)
+"""The modules of the pipeline that are compiled: what touches each packet of a capture, and each frame."""
 WORK = ROOT / "build" / "mypyc" / (sys.implementation.cache_tag or "python")
 
 
@@ -41,12 +49,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def build(jobs: int = os.cpu_count() or 1, modules: Sequence[str] | None = None) -> Build:
     """Compile in place what native wheels hold, the runtime and all messages, or the runtime and ``modules``."""
-    return compile_in_place(RUNTIME, PACKAGE, modules=modules or codec_modules(PACKAGE), work=WORK, jobs=jobs)
+    return compile_in_place(
+        RUNTIME,
+        PACKAGE,
+        modules=modules or codec_modules(PACKAGE),
+        also={PIPELINE: HOT},
+        work=WORK,
+        jobs=jobs,
+    )
 
 
 def clean() -> None:
     shutil.rmtree(WORK, ignore_errors=True)
-    for folder in (RUNTIME, PACKAGE):
+    for folder in (RUNTIME, PACKAGE, PIPELINE):
         for path in libraries(folder):
             path.unlink()
 

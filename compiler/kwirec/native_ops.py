@@ -6,6 +6,10 @@ The operations are functions of ``native_ops.h``. Only the script of a native bu
 from __future__ import annotations
 
 from mypy.nodes import CallExpr, Expression, IndexExpr, MemberExpr, RefExpr, SliceExpr
+from mypyc.codegen.emit import Emitter
+from mypyc.codegen.emitclass import SLOT_DEFS, generate_init_for_class
+from mypyc.ir.class_ir import ClassIR
+from mypyc.ir.func_ir import FuncIR
 from mypyc.ir.ops import ERR_MAGIC, Value
 from mypyc.ir.rtypes import (
     RType,
@@ -40,6 +44,8 @@ def register() -> None:
     function_op("kwire.wire.empty_list", count, list_rprimitive, "KwireOps_EmptyList", ERR_MAGIC)
     append: list[RType] = [list_rprimitive, object_rprimitive]
     method_op("append", append, c_int_rprimitive, "KwireOps_Append", ERR_NEG_INT, priority=2)
+    assert isinstance(SLOT_DEFS, dict)
+    SLOT_DEFS["__init__"] = "tp_init", call_init
 
 
 def decode_slice(builder: IRBuilder, expr: CallExpr, callee: RefExpr) -> Value | None:
@@ -80,3 +86,21 @@ def close_classes(builder: IRBuilder, expr: CallExpr, callee: RefExpr) -> Value 
         if cls.module_name == builder.module_name and cls.children is None and not cls.allow_interpreted_subclasses:
             cls.children = []
     return None
+
+
+def call_init(cls: ClassIR, init: FuncIR, emitter: Emitter) -> str:
+    """What Python calls for a new object. Classes that can be pickled are made without their ``__init__``, and mypyc
+    (2.4) calls it neither here."""
+    if not cls.is_serializable():
+        return generate_init_for_class(cls, init, emitter)
+    name = f"{cls.name_prefix(emitter.names)}_init"
+    emitter.emit_lines(
+        "static int",
+        f"{name}(PyObject *self, PyObject *args, PyObject *kwds)",
+        "{",
+        f"PyObject *none = {emitter.wrapper_function_call(init.decl)}(self, args, kwds);",
+        "Py_XDECREF(none);",
+        "return none ? 0 : -1;",
+        "}",
+    )
+    return name

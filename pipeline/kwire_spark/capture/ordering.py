@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from heapq import heappop, heappush
 
+from kwire.native import mypyc_attr
 from kwire_spark.capture.packets import ACK, FIN, SYN, Packet
 from kwire_spark.capture.pieces import Connection, Piece, PieceKind
 from kwire_spark.capture.tcp_stream import TcpStream, length, unwrapped
@@ -24,6 +25,7 @@ PATIENCE = 1.0
 """How many seconds a packet waits for bytes that the other side has already received."""
 
 
+@mypyc_attr(serializable=True)
 @dataclass(slots=True, eq=False)
 class Ordering:
     """Both directions of a connection; packets in the ``forward`` direction have the connection's own key.

@@ -9,6 +9,8 @@ import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from kwire.native import mypyc_attr
+
 TCP = 6
 FIN, SYN, RST, ACK = 1, 2, 4, 16
 TYPES = {b"\x08\x00", b"\x86\xdd"}
@@ -26,6 +28,7 @@ _TCP = struct.Struct(">IIBB").unpack_from
 _ENDS = struct.Struct(">HH").unpack_from
 
 
+@mypyc_attr(serializable=True)
 @dataclass(slots=True, eq=False)
 class Packet:
     """A TCP packet, or the part of it that was captured.

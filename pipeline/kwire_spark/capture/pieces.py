@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from kwire.connection.events import Direction
+from kwire.native import mypyc_attr
 from kwire_spark.capture.servers import Guess
 
 PieceKind = Literal["data", "gap", "closed"]
@@ -17,6 +18,9 @@ class Peer:
 
     host: str
     port: int
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Peer, (self.host, self.port)
 
     def __str__(self) -> str:
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
@@ -38,12 +42,16 @@ class Connection:
     guess: Guess | None = field(default=None, compare=False)
     encryption: str = field(default="", compare=False)
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return Connection, (self.client, self.server, self.started, self.complete, self.guess, self.encryption)
+
     @property
     def id(self) -> str:
         """Client, server and time first seen, such as ``10.0.0.1:50412-10.0.0.9:9092@1700000000.123456``."""
         return f"{self.client}-{self.server}@{self.started:.6f}"
 
 
+@mypyc_attr(serializable=True)
 @dataclass(slots=True, eq=False)
 class Piece:
     """The next event of a connection.

@@ -65,6 +65,9 @@ class Guess:
     servers: Servers
     key: bytes
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return Guess, (self.servers, self.key)
+
     @property
     def likely(self) -> bool | None:
         """Whether that is so, by everything that was learnt up to now; ``None`` if nothing hints at it."""

@@ -6,6 +6,7 @@ import socket
 from dataclasses import replace
 
 from kwire.connection.events import CLIENT, SERVER
+from kwire.native import mypyc_attr
 from kwire_spark.capture.ordering import Ordering
 from kwire_spark.capture.packets import ACK, FIN, RST, SYN, Packet, ports_of, reverse
 from kwire_spark.capture.pieces import Connection, Peer, Piece
@@ -20,6 +21,7 @@ BEHIND = 1 << 20
 SIGNALS = SYN | FIN | RST | ACK
 
 
+@mypyc_attr(serializable=True)
 class TcpConnection:
     """The traffic between two ports: successive connections, distinguished by their handshakes.
 

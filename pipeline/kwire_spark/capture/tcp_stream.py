@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from kwire.connection.events import Direction
+from kwire.native import mypyc_attr
 from kwire_spark.capture.packets import ACK, FIN, Packet
 
 MASK = 0xFFFFFFFF
@@ -18,6 +19,7 @@ def unwrapped(number: int, near: int) -> int:
     return near + ((number - near + HALF) & MASK) - HALF
 
 
+@mypyc_attr(serializable=True)
 @dataclass(slots=True, eq=False)
 class TcpStream:
     """Counts are sequence numbers that do not wrap; None until they are known.

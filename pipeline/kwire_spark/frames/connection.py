@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from kwire.connection import ConnectionDecoder, RequestEvent, ResponseEvent, SaslToken, Unanswered, Undecodable
 from kwire.connection.decoder import ENDED
 from kwire.connection.events import CLIENT, SERVER, Passed
+from kwire.native import mypyc_attr
 from kwire_spark.capture import Piece
 from kwire_spark.frames.context import peers
 from kwire_spark.frames.exchange_rows import ExchangeRows
@@ -28,6 +29,7 @@ NEVER_READ = f"{CLOSED} at an earlier request"
 next request of a connection when it has answered the one before, so the oldest alone is what it refused."""
 
 
+@mypyc_attr(serializable=True)
 class ConnectionRows:
     """Makes rows of FRAMES or EXCHANGES, with the columns of a projection, from the pieces of one connection.
 

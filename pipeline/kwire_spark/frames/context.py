@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kwire.headers import RequestHeader
+from kwire.native import mypyc_attr
 from kwire_spark.frames.identity import Client
 from kwire_spark.rows import Row
 
@@ -32,6 +33,7 @@ def peers(connection: Connection) -> Columns:
     }
 
 
+@mypyc_attr(serializable=True)
 class RequestContext:
     """Client and API of a request, as ``columns`` by name. The tuples shared by rows are built from it for one
     ``source``, and cached as ``asked`` and ``answered``. ``unknown`` says why there is no message to decode, such as
@@ -59,6 +61,7 @@ class RequestContext:
         self.answered: Row = ()
 
 
+@mypyc_attr(serializable=True)
 class ContextCache:
     """The contexts of a connection: the same object for all requests of an API, version and client id."""
 

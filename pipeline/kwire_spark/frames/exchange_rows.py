@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from kwire.connection import Gap, NotKafka, RequestEvent, ResponseEvent, Skipped, Unanswered, Undecodable
 from kwire.connection.events import CLIENT, Passed
 from kwire.errors import KwireError
+from kwire.native import mypyc_attr
 from kwire_spark.frames.answers import error_codes, scanned, throttle_ms
 from kwire_spark.frames.context import Columns, ContextCache, RequestContext, peers
 from kwire_spark.frames.identity import Client
@@ -32,6 +33,7 @@ _LAYOUT = LAYOUTS["exchanges"]
 _row, _shared_row = _LAYOUT.row, _LAYOUT.shared_row
 
 
+@mypyc_attr(serializable=True)
 @dataclass(slots=True)
 class Asked:
     """What the row of a request takes until it is answered, and where it was seen: neither its message nor, unless
@@ -53,6 +55,7 @@ class Asked:
     inner: Asked | None = None
 
 
+@mypyc_attr(serializable=True)
 class ExchangeRows:
     """A row for every request once its outcome is known, and one for the content of an Envelope.
 

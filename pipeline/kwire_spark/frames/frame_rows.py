@@ -15,6 +15,7 @@ from kwire.connection import (
     Undecodable,
 )
 from kwire.connection.events import CLIENT, SERVER, FrameEvent, Passed
+from kwire.native import mypyc_attr
 from kwire_spark.frames.answers import error_codes, throttle_ms
 from kwire_spark.frames.context import Columns, ContextCache, RequestContext, peers
 from kwire_spark.frames.payload import shown
@@ -33,6 +34,7 @@ Asked = tuple[int, RequestContext, int | None]
 """Number, context and correlation id of a request."""
 
 
+@mypyc_attr(serializable=True)
 class FrameRows:
     """A row for every event. In-flight requests are kept for the rows of their responses."""
 

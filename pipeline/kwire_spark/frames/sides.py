@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from kwire.connection import ConnectionDecoder, NotKafka, RequestEvent, ResponseEvent, Skipped
 from kwire.connection.detect import sniff_protocol
+from kwire.native import mypyc_attr
 from kwire.policy import STRICT
 from kwire_spark.frames.connection import OPPOSITE, ConnectionRows
 from kwire_spark.unread import LIKE_TLS, UNDECIDED
@@ -66,6 +67,7 @@ def score(pieces: Iterable[Piece], protocol: MessageRegistry, *, swapped: bool) 
     return total
 
 
+@mypyc_attr(serializable=True)
 class Undecided:
     """The pieces of a connection until its client is known; then ``decided`` makes its rows.
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from kwire.errors import DecodeError
 from kwire.frames import MAX_FRAME
 from kwire.headers import RequestHeader
+from kwire.native import mypyc_attr
 from kwire.policy import STRICT
 from kwire.protocol import MAX_HEADER
 
@@ -34,6 +35,7 @@ def _responses(protocol: MessageRegistry) -> dict[tuple[int, int], tuple[int, ty
     return {}
 
 
+@mypyc_attr(serializable=True)
 class ApiCatalog:
     """The APIs of ``protocol``. Its checks are fast and give no reasons: most of the bytes they see are noise."""
 

@@ -27,6 +27,7 @@ from kwire.connection.framing import TOKEN, RequestFraming, ResponseFraming
 from kwire.connection.in_flight import InFlightRequest, InFlightRequests
 from kwire.frames import MAX_FRAME
 from kwire.headers import ResponseHeader
+from kwire.native import mypyc_attr
 from kwire.policy import LIKE_KAFKA
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ ENDED = "the connection ended"
 """Why the requests that are still in flight at the end have no response."""
 
 
+@mypyc_attr(serializable=True)
 class ConnectionDecoder:
     """Decodes one TCP connection between a client and a Kafka server.
 

@@ -60,7 +60,7 @@ def _known(protocol: MessageRegistry, policy: Policy, bodies: frozenset[str] | N
 class EventReader:
     """Decodes headers, and ``bodies``: all, none, or those of the named APIs and messages."""
 
-    def __init__(self, catalog: ApiCatalog, policy: Policy, *, bodies: bool | Collection[str]) -> None:
+    def __init__(self, catalog: ApiCatalog, policy: Policy, bodies: bool | Collection[str]) -> None:
         self._catalog = catalog
         self._protocol = catalog.protocol
         self._policy = policy
@@ -144,8 +144,8 @@ class EventReader:
     def _of_others(self) -> dict[bytes, KnownHeader]:
         return _known(self._protocol, self._policy, self._bodies)
 
-    def __getstate__(self) -> dict[str, object]:
-        return self.__dict__ | {"_known": {}}
+    def __reduce__(self) -> tuple[object, ...]:
+        return EventReader, (self._catalog, self._policy, True if self._bodies is None else self._bodies)
 
     def passed(self, data: bytes, time: float, position: int) -> RequestEvent:
         """The event, without bytes, of the request in the frame ``data``, whose header is a :meth:`plain` one."""

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Literal, TypeVar
 
+from kwire.native import mypyc_attr
 from kwire.protocol import expected
 from kwire.wire import read_uvarint
 
@@ -29,6 +30,7 @@ SERVER: Final = "server"
 """Bytes that the server, a broker or controller, sent: responses."""
 
 
+@mypyc_attr(serializable=True)
 @dataclass(slots=True, repr=False)
 class Event:
     """Something that happened at ``time``, which is that of the bytes that completed it.

@@ -15,6 +15,7 @@ from kwire.connection.detect import MIN_TLS_SIZE, PREFIX_SIZES, sniff_protocol
 from kwire.connection.events import Gap, NotKafka, Skipped
 from kwire.connection.framing import EXPECTED, IMPOSSIBLE, INCOMPLETE, POSSIBLE
 from kwire.connection.search import Search
+from kwire.native import mypyc_attr
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator
@@ -36,6 +37,7 @@ NOT_SEEN = "not seen"
 _SIZE = Struct(">i")
 
 
+@mypyc_attr(serializable=True)
 @dataclass(slots=True, eq=False)
 class Frame:
     """The payload of a frame and its position in the stream, before the payload is decoded.
@@ -62,6 +64,7 @@ class Frame:
         return Frame(self.time, self.direction, self.position, self.started, data)
 
 
+@mypyc_attr(serializable=True)
 class FrameSplitter:
     """Feed bytes; get frames, and events for bytes that belong to no frame.
 
@@ -202,10 +205,10 @@ class FrameSplitter:
                 if not (yield from self._advance_search(self._search, time)):
                     break
             elif self._kind == INCOMPLETE:
-                event = self._classify(time)
+                event, known = self._classify(time)
                 if event is not None:
                     yield event
-                elif self._kind == INCOMPLETE and self._search is None:
+                elif not known:
                     break
             else:
                 at, end = self._at, self._at + 4 + self._size - self._missing
@@ -230,23 +233,24 @@ class FrameSplitter:
             self._base += self._at
             self._at = 0
 
-    def _classify(self, time: float) -> Event | None:
-        """Classify the next frame: then it is under way, or a search begins, or this is not Kafka."""
+    def _classify(self, time: float) -> tuple[NotKafka | None, bool]:
+        """Classify the next frame: then it is under way, or a search begins, or this is not Kafka. Returns also
+        whether one of these is so, or more bytes are needed."""
         buffer, at = self._buffer, self._at
         if len(buffer) < at + 4:
-            return None
+            return None, False
         size: int = _SIZE.unpack_from(buffer, at)[0]
         kind = IMPOSSIBLE if size < 0 or size > self._max_frame else self._framing.classify(buffer, at, size)
         if kind == INCOMPLETE:
-            return None
+            return None, False
         if kind == IMPOSSIBLE and self._base + at == 0:
             other = sniff_protocol(buffer)
             if other is False and not self._ended:
-                return None
+                return None, False
             if other or self._beginning:
                 data = bytes(buffer[: PREFIX_SIZES.get(other or "", 4)])
                 self._at = len(data)
-                return NotKafka(time, self._direction, 0, other or "unknown", data)
+                return NotKafka(time, self._direction, 0, other or "unknown", data), True
         if self._synced and kind not in (IMPOSSIBLE, POSSIBLE):
             self._kind, self._size = kind, size
         else:
@@ -255,7 +259,7 @@ class FrameSplitter:
             )
             if kind != IMPOSSIBLE:
                 self._search.expect(self._base + at + 4 + size, kind)
-        return None
+        return None, True
 
     def _advance_search(self, search: Search, time: float) -> Generator[Event, None, bool]:
         """Continue the search. Returns whether it found a frame, which is then under way."""

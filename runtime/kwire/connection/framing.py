@@ -13,6 +13,7 @@ from struct import Struct
 from typing import TYPE_CHECKING, Protocol
 
 from kwire.connection.in_flight import MAX_ID_PREFIXES
+from kwire.native import mypyc_attr
 from kwire.secrets import may_contain
 
 if TYPE_CHECKING:
@@ -67,6 +68,7 @@ class Framing(Protocol):
         """How many bytes of a payload are certainly no secrets; ``buffer`` is the seen part of its frame."""
 
 
+@mypyc_attr(serializable=True)
 class RequestFraming:
     """Requests, and SASL tokens while ``expects_tokens`` is set."""
 
@@ -141,6 +143,7 @@ class RequestFraming:
         return _REQUEST.size + max(int(length), 0) + tags
 
 
+@mypyc_attr(serializable=True)
 class ResponseFraming:
     """Responses, recognised by correlation ids in flight, and SASL tokens while ``expects_tokens`` is set."""
 

@@ -6,12 +6,15 @@ from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from kwire.native import mypyc_attr
+
 if TYPE_CHECKING:
     from kwire.connection.events import RequestEvent, Undecodable
 
 MAX_ID_PREFIXES = 16
 
 
+@mypyc_attr(serializable=True)
 @dataclass(slots=True, eq=False)
 class InFlightRequest:
     """A request without a response so far.
@@ -28,6 +31,7 @@ class InFlightRequest:
     server_losses: int = 0
 
 
+@mypyc_attr(serializable=True)
 class InFlightRequests:
     """A queue, because a server answers the requests of a connection in their order.
 

@@ -12,6 +12,7 @@ from struct import Struct
 from typing import TYPE_CHECKING, NamedTuple
 
 from kwire.connection.framing import DECODES, EXPECTED, IMPLAUSIBLE, NEWER, PLAUSIBLE
+from kwire.native import mypyc_attr
 
 if TYPE_CHECKING:
     from kwire.connection.framing import Framing
@@ -40,6 +41,7 @@ class Candidate(NamedTuple):
     expected: bool
 
 
+@mypyc_attr(serializable=True)
 class Search:
     """A search that starts at position ``begin``; the byte there arrived at time ``started``.
 
