@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import textwrap
 from pathlib import Path
@@ -199,3 +200,34 @@ class TestMakeDiff:
         assert result.returncode == 2
         assert f"there is no revision {base} here: fetch it" in result.stderr
         assert not Path("pwned").exists()
+
+
+@pytest.mark.parametrize(
+    ("programs", "user", "found", "asked"),
+    [
+        ({"google-chrome": ""}, 0, "google-chrome", ""),
+        ({"apt-get": 'if [ "$1" = install ]; then ln -s bash {bin}/chromium; fi'}, 0, "chromium", "install"),
+        ({"apt-get": "exit 100"}, 0, "", "update"),
+        ({"apt-get": ""}, 0, "", "install"),
+        ({"apt-get": "ln -s bash {bin}/chromium"}, 1000, "", ""),
+        ({}, 0, "", ""),
+    ],
+    ids=["there", "installed", "no network", "installed in vain", "not allowed", "no apt-get"],
+)
+def test_a_browser_is_installed_where_there_is_none(
+    programs: dict[str, str], user: int, found: str, asked: str, tmp_path: Path
+) -> None:
+    """``asked`` is the last that apt-get was called for. Where there is no browser, the checks go on and say so."""
+    bin, log = tmp_path / "bin", tmp_path / "log"
+    bin.mkdir()
+    log.touch()
+    for name in ("bash", "sh", "ln"):
+        (bin / name).symlink_to(shutil.which(name) or "")
+    for name, text in {"id": f"echo {user}", "timeout": 'shift; exec "$@"', **programs}.items():
+        (bin / name).write_text(f'#!/bin/sh\necho "{name} $*" >> {log}\n{text.format(bin=bin)}\n')
+        (bin / name).chmod(0o755)
+    done = subprocess.run([ROOT / ".ci" / "browser"], env={"PATH": str(bin)}, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert Path(done.stdout.strip()).name == found
+    assert ("the tests of pages in a browser are skipped" in done.stderr) == (not found)
+    assert (re.findall("^apt-get ([a-z]+)", log.read_text(), re.MULTILINE) or [""])[-1] == asked

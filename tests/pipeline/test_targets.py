@@ -12,12 +12,14 @@ from kwire.command import main as kwire
 from kwire.errors import UnknownReleaseError
 from kwire.releases import BrokerAnswer
 from kwire_kafka.releases import RELEASES
+from kwire_spark.columns import CLIENTS
 from kwire_spark.command import run
 from kwire_spark.options import OptionError
 from kwire_spark.reports.client_usage import Client, Use
-from kwire_spark.reports.readiness import report_on
+from kwire_spark.reports.readiness import readiness, report_on
 from kwire_spark.reports.release_support import judge
 from kwire_spark.reports.targets import find_target, find_targets
+from tests.pipeline.report_rows import client, table_of
 from tests.runtime.client.loopback import HOST, MECHANISMS, USERS, Loopback, Other
 
 PRODUCE, FETCH, METADATA, API_VERSIONS = 0, 1, 3, 18
@@ -60,6 +62,17 @@ def test_two_saved_answers_of_one_name(tmp_path: Path) -> None:
     assert [target.name for target in find_targets(files[:2])] == ["localhost:9092"]
     with pytest.raises(OptionError, match="two targets that differ are called localhost:9092"):
         find_targets(files)
+
+
+def test_two_targets_of_one_name_are_told_before_anything_is_read() -> None:
+    other = RELEASES.of(BrokerAnswer(name=VENDOR.name, apis={FETCH: range(4, 13)}))
+    with pytest.raises(OptionError, match="two targets that differ are called v:1"):
+        readiness(None, ["4.1.1", VENDOR, other])  # type: ignore[arg-type]
+
+
+def test_a_target_that_is_given_again_is_one() -> None:
+    clients = table_of(CLIENTS, client())
+    assert readiness(clients, [VENDOR, "4.1.1", VENDOR]).title == "Clients that break on the broker v:1, Kafka 4.1.1"
 
 
 def test_releases_are_found_as_before() -> None:

@@ -16,10 +16,13 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.console import Console
 
 from kwire.connection import CLIENT, SERVER
+from kwire_kafka import PROTOCOL
 from kwire_spark.capture import Broken, Piece, read_pieces
 from kwire_spark.command import run
+from kwire_spark.command.live import live_report
 from kwire_spark.frames import frame_batches
 from kwire_spark.options import OptionError, Options
 from kwire_spark.readers import CaptureReader
@@ -392,6 +395,18 @@ def test_the_command_decrypts(
     assert line == f'"10.0.0.1",9092,"{TLS}",{hidden}'
     assert run([*arguments, str(path)]) == 2
     assert "has no secrets" in capsys.readouterr().err
+
+
+def test_the_live_page_has_the_encrypted_connections(path: Path, keys: Path, pem: Path, tmp_path: Path) -> None:
+    (hidden,) = made = [Tls.make(pem, keys).through(talks()[0])]
+    written(path, [*talks()[1:], *made])
+    assert run(["clients", str(path), "--engine", "local", "-q", "--min-coverage", "0", "--out", str(tmp_path)]) == 0
+    live = live_report(str(tmp_path), "parquet", ["4.1.1"], None, PROTOCOL, Console(stderr=True))
+    assert live.update()
+    assert "Encrypted connections" in (tmp_path / "readiness.html").read_text()
+    _, line = (tmp_path / "readiness-encrypted.csv").read_text().splitlines()
+    size = sum(len(data) for _, _, data in hidden.segments)
+    assert line == f'"10.0.0.1",9092,"{TLS}",{size}'
 
 
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="there is no openssl here")
