@@ -154,7 +154,11 @@ PACKETS = schema(
 )
 
 CLIENTS = schema(
-    ("seen_in", pa.string(), "capture, request_log, server_log, or forwarded by a broker; their counts may overlap."),
+    (
+        "seen_in",
+        pa.string(),
+        "capture, request_log, server_log, metrics, or forwarded by a broker; counts may overlap.",
+    ),
     ("client_host", pa.string(), "Address of the client."),
     ("server_port", pa.int32(), "Port of the server, which identifies the listener."),
     *IDENTITY,

@@ -1,4 +1,4 @@
-"""File types, detected from file contents: captures, log segments, request logs and server logs; and tables.
+"""File types, detected from file contents: captures, log segments, request and server logs, metrics; and tables.
 
 ``find`` takes files, folders and patterns and returns :class:`Inputs`: the paths by type, and the files that were
 skipped, with the reason. It needs no Spark and reads at most 256 KB of each file. A folder in which there is none of
@@ -33,7 +33,7 @@ from kwire_spark.storage import (
 if TYPE_CHECKING:
     from kwire_spark.stored import StoredTable
 
-KINDS = CAPTURE, LOG, REQUEST_LOG, SERVER_LOG = "captures", "logs", "request_logs", "server_logs"
+KINDS = CAPTURE, LOG, REQUEST_LOG, SERVER_LOG, METRICS = "captures", "logs", "request_logs", "server_logs", "metrics"
 """Types of inputs: the fields of :class:`Inputs` with their paths."""
 PART = "part"
 """A file of a data directory that has no records, such as an index."""
@@ -50,6 +50,10 @@ _BESIDE_SEGMENTS = re.compile(
 _LOG_LINE = re.compile(
     rb"^\[?\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d[^\n]{0,40}\b(TRACE|DEBUG|INFO|WARN|ERROR|FATAL)\b[^\n]*kafka", re.M
 )
+_PROMETHEUS = re.compile(rb"^(?:# (?:HELP|TYPE) )?(?:kafka|jmx)_\w+[ {]", re.M)
+"""Text for Prometheus of a broker: what is wanted of it may be far from its beginning."""
+DEPRECATED = re.compile(rb"deprecated_?requests", re.I)
+"""What is wanted of metrics, in all formats."""
 _REFUSED = re.compile(rb"with unsupported version|Exception while processing request from|InvalidRequestException")
 
 
@@ -64,13 +68,14 @@ class Inputs:
     logs: tuple[str, ...] = ()
     request_logs: tuple[str, ...] = ()
     server_logs: tuple[str, ...] = ()
+    metrics: tuple[str, ...] = ()
     skipped: tuple[tuple[str, str], ...] = ()
     unreadable: frozenset[str] = frozenset()
     size: int = field(default=0, compare=False)
     tables: tuple[StoredTable, ...] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.captures or self.logs or self.request_logs or self.server_logs or self.tables)
+        return bool(self.tables or any(getattr(self, kind) for kind in KINDS))
 
     @property
     def has_standard_input(self) -> bool:
@@ -84,6 +89,7 @@ class Inputs:
             (self.logs, "data directory or segment", "data directories or segments"),
             (self.request_logs, "request log", "request logs"),
             (self.server_logs, "server log", "server logs"),
+            (self.metrics, "dump of metrics", "dumps of metrics"),
         ]
         counts = [f"{len(paths)} {one if len(paths) == 1 else many}" for paths, one, many in kinds if paths]
         return ", ".join(counts) or "no inputs"
@@ -197,6 +203,8 @@ def sniff(path: str) -> tuple[str | None, str]:
         return SERVER_LOG, ""
     if _LOG_LINE.search(head):
         return (REQUEST_LOG if "request" in name.lower() else SERVER_LOG), ""
+    if _PROMETHEUS.search(head) or DEPRECATED.search(head):
+        return METRICS, ""
     return None, "no line looks like a broker's log"
 
 

@@ -35,6 +35,8 @@ FRAGMENTS_DIFFER = "IP fragments overlap and contradict each other: the first co
 NO_TCP = "none of its packets is TCP"
 OTHER_REASONS = f"{NOT_READ}more encapsulations"
 
+NO_DEPRECATED = "no DeprecatedRequestsPerSec among its metrics"
+
 _ADVICE = {
     MISSING: "capture with a larger buffer (tcpdump -B) and with whole packets (-s 0)",
     NO_FRAME: "normal where a capture begins in the middle of connections",
@@ -46,6 +48,7 @@ _ADVICE = {
     FRAGMENTS_LOST: "capture with a larger buffer (tcpdump -B)",
     NO_TCP: "capture where the traffic is, such as with tcpdump -i any",
     NOT_READ: "capture inside of the tunnel, such as on the hosts themselves",
+    NO_DEPRECATED: "normal for a broker of 3.7 or newer without deprecated requests; else its exporter leaves it out",
     NOT_KAFKA: "leave such connections out with --ports",
 }
 

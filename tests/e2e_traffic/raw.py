@@ -49,10 +49,10 @@ def steps(task: Task, asked: list[Asked]) -> Steps:
     """As the client of a task; what is sent is added to ``asked``."""
     if task.client_id == "raw-group":
         return {"join": lambda: _join(Conversation(task, asked), task)}
-    return {f"{type(one).__name__} {version}": _alone(task, asked, one, version) for one, version in _old(task)}
+    return {f"{type(one).__name__} {version}": _alone(task, asked, one, version) for one, version in old(task)}
 
 
-def _old(task: Task) -> list[tuple[Message, int]]:
+def old(task: Task) -> list[tuple[Message, int]]:
     """Removed by 4.0, but for the last two."""
     resource = DescribeConfigsResource(resource_type=2, resource_name=task.topic, configuration_keys=None)
     return [

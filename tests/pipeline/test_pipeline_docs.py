@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ def test_the_examples_run(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     left_behind(tmp_path)
+    shutil.copyfile(ROOT / "tests" / "data" / "metrics" / "exporter.prom", tmp_path / "broker-1.prom")
     monkeypatch.chdir(tmp_path)  # though not for Spark, which runs already
     names: dict[str, Any] = {}
     for code in blocks():

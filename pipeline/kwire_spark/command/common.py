@@ -115,7 +115,8 @@ class Run:
             return self.cached(clients(self.read("clients")))
         if exchanges is None:
             exchanges = self.read("exchanges", *EXCHANGE_COLUMNS, bodies="codes")
-        return self.cached(clients(exchanges, self.read("refusals", *REFUSAL_COLUMNS)))
+        metrics = [self.read("clients")] if self.inputs.metrics else []
+        return self.cached(clients(exchanges, self.read("refusals", *REFUSAL_COLUMNS), *metrics))
 
     def cached(self, table: Relation) -> Relation:
         """The table, computed now and kept."""

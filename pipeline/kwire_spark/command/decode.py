@@ -45,7 +45,7 @@ def decode(run: Run, raw: bool, topics: str) -> int:
         tables.add_apis()
     if inputs.logs:
         tables.add_internal()
-    if exchanges or inputs.server_logs:
+    if exchanges or inputs.server_logs or inputs.metrics:
         tables.add_clients()
     with run.step("Looking for broken input"):
         broken = tables.broken_records()

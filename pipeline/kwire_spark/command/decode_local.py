@@ -81,7 +81,10 @@ class LocalTables:
             self._database.table(columns).add(self._stored(name, columns))
             for name, columns in (("exchanges", EXCHANGE_COLUMNS), ("refusals", REFUSAL_COLUMNS))
         )
-        self.seen = clients(exchanges, refusals)
+        metrics = self._database.table(CLIENTS.names).add(
+            read_batches("clients", self._run.inputs, (), self._run.options)
+        )
+        self.seen = clients(exchanges, refusals, metrics)
         self._add("clients", self.seen.batches(CLIENTS), CLIENTS)
 
     def broken_records(self) -> list[Problem]:

@@ -66,7 +66,8 @@ class SparkTables:
 
     def add_clients(self) -> None:
         """Write the table ``clients``."""
-        self.seen = self._add(clients(*self._found("exchanges", "refusals")).coalesce(1), "clients")
+        metrics: list[Any] = [self._run.read("clients")] if self._run.inputs.metrics else []
+        self.seen = self._add(clients(*self._found("exchanges", "refusals"), *metrics).coalesce(1), "clients")
 
     def broken_records(self) -> list[Problem]:
         """Reasons and places of broken input that the table ``clients`` does not have."""

@@ -16,11 +16,20 @@ from kwire_spark.options import FOUND, Options
 from kwire_spark.readers.base import Reader
 from kwire_spark.readers.capture import CaptureReader
 from kwire_spark.readers.log import LogReader
+from kwire_spark.readers.metrics import MetricsReader
 from kwire_spark.readers.stored import stored_batches
 from kwire_spark.readers.text_log import RequestLogReader, ServerLogReader
 from kwire_spark.storage import absolute
 
-__all__ = ["CaptureReader", "LogReader", "Reader", "RequestLogReader", "ServerLogReader", "read_batches"]
+__all__ = [
+    "CaptureReader",
+    "LogReader",
+    "MetricsReader",
+    "Reader",
+    "RequestLogReader",
+    "ServerLogReader",
+    "read_batches",
+]
 
 TABLES: dict[str, pa.Schema] = {
     "frames": FRAMES,
@@ -34,8 +43,9 @@ READERS: dict[str, dict[str, type[Reader]]] = {
     "exchanges": {"captures": CaptureReader, "request_logs": RequestLogReader},
     "refusals": {"server_logs": ServerLogReader},
     "records": {"logs": LogReader},
+    "clients": {"metrics": MetricsReader},
 }
-"""The readers of each table, by the type of inputs that they read. Clients are only in tables of an earlier run."""
+"""The readers of each table, by the type of inputs that they read. Other clients are in tables of an earlier run."""
 
 
 def read_batches(

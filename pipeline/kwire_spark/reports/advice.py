@@ -55,7 +55,7 @@ def advice_table(
                 groups[text, judgement.target.name].append(client)
     rows = []
     for (text, target), clients in sorted(groups.items(), key=lambda group: -len(group[1])):
-        names = dict.fromkeys(client.client_id or f"a client at {client.host}" for client in clients)
+        names = dict.fromkeys(client.client_id or str(client) for client in clients)
         rows.append(
             {
                 "advice": text,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from kwire_spark.reports.encrypted import Encrypted, encrypted_of
 from kwire_spark.reports.report import Column, Report, Table
 from kwire_spark.reports.text import counted, file_name, time
-from kwire_spark.tables.clients import SEEN_IN
+from kwire_spark.tables.clients import METRICS, SEEN_IN
 from kwire_spark.tables.relations import collect
 from kwire_spark.unread import HTTP, MISSING, NOT_READ, PARTIAL, TLS, UNDECIDED, advice
 
@@ -38,10 +38,13 @@ PROBLEMS = Table("problems", "What could not be read").with_columns(
 )
 
 _COUNTED = {
-    True: """SELECT sum(requests) AS requests, sum(begun) AS connections, sum(bytes) AS bytes,
+    True: f"""SELECT sum(CASE WHEN seen_in = '{METRICS}' THEN 0 ELSE requests END) AS requests,
+        sum(CASE WHEN seen_in = '{METRICS}' THEN requests END) AS deprecated,
+        sum(begun) AS connections, sum(bytes) AS bytes,
         min(first_seen) AS first_seen, max(last_seen) AS last_seen, count(*) - count(bytes) AS unknown
-        FROM {table} WHERE _corrupt IS NULL""",
-    False: f"""SELECT count(*) AS requests, 0 AS unknown, min(time) AS first_seen, max(time) AS last_seen,
+        FROM {{table}} WHERE _corrupt IS NULL""",
+    False: f"""SELECT count(*) AS requests, NULL AS deprecated, 0 AS unknown,
+        min(time) AS first_seen, max(time) AS last_seen,
         sum(CASE WHEN number = 0 THEN 1 ELSE 0 END) AS connections,
         sum(CASE WHEN {SEEN_IN} = 'capture' THEN coalesce(request_size, 0) + coalesce(response_size, 0) ELSE 0 END)
         AS bytes FROM {{table}} WHERE _corrupt IS NULL""",
@@ -72,6 +75,7 @@ class Problem:
 @dataclass(frozen=True, slots=True)
 class Basis:
     """``read`` are the bytes of requests and responses in captures, ``encrypted`` whose connections are encrypted.
+    ``deprecated`` is the number of requests that metrics count, if there are any.
 
     ``known`` is false for tables of the first versions of kwire, which do not say what was not read.
     """
@@ -84,6 +88,7 @@ class Basis:
     problems: tuple[Problem, ...]
     encrypted: tuple[Encrypted, ...] = ()
     known: bool = True
+    deprecated: int | None = None
 
     def suffices(self, min_coverage: float) -> bool:
         """Whether the percentage of bytes that were read is enough; it is if there are no connections, as in logs."""
@@ -107,14 +112,17 @@ class Basis:
             on += f" on {counted(self.connections, 'connection')}"
         if self.first_seen and self.last_seen:
             on += f", from {time(self.first_seen)} to {time(self.last_seen)} UTC"
-        first = f"Based on {inputs}: {on}."
+        first = [f"Based on {inputs}: {on}." if self.requests or self.deprecated is None else f"Based on {inputs}."]
+        if self.deprecated is not None:
+            requests = counted(self.deprecated, "request")
+            first.append(f"Metrics count {requests} of deprecated versions since the brokers started.")
         if self.share is None:
-            return (first,)
+            return (*first,)
         parts = [f"{shown_share(self.share)} of the bytes of connections were read"]
         for name, reason in UNREAD.items():
             if size := sum(problem.unread for problem in self.problems if problem.reason.startswith(reason)):
                 parts.append(f"{counted(size, 'byte')} {name}")
-        return first, f"{'; '.join(parts)}."
+        return *first, f"{'; '.join(parts)}."
 
 
 def basis_of(table: Relation) -> Basis:
@@ -122,7 +130,9 @@ def basis_of(table: Relation) -> Basis:
     (row,) = collect(_COUNTED["begun" in table.columns], table=table)
     requests, connections, read = (row[name] or 0 for name in ("requests", "connections", "bytes"))
     span, problems = (row["first_seen"], row["last_seen"]), tuple(problems_of(table))
-    return Basis(requests, connections, read, *span, problems, encrypted_of(table), known=not row["unknown"])
+    return Basis(
+        requests, connections, read, *span, problems, encrypted_of(table), not row["unknown"], row["deprecated"]
+    )
 
 
 def problems_of(*tables: Relation) -> list[Problem]:

@@ -12,7 +12,7 @@ from kwire_kafka import PROTOCOL, ApiKey
 from kwire_spark.reports.release_support import BETWEEN_BROKERS
 from kwire_spark.reports.report import Column
 from kwire_spark.reports.text import visible
-from kwire_spark.tables.clients import FORWARDED, KNOWN, SERVER_LOG
+from kwire_spark.tables.clients import FORWARDED, KNOWN, METRICS, SERVER_LOG
 from kwire_spark.tables.relations import collect
 
 if TYPE_CHECKING:
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     Item = TypeVar("Item")
     Key = TypeVar("Key")
 
+NAMELESS = (SERVER_LOG, METRICS)
+"""Types of input that have no client ids."""
 ANONYMOUS = "User:ANONYMOUS"
 FOLLOWER = re.compile(r"broker-\d+-fetcher-\d+|raft-client-\d+")
 """Client ids of the followers of partitions and of the metadata, in all releases of Kafka."""
@@ -53,6 +55,8 @@ class Client(NamedTuple):
     principal: str | None
 
     def __str__(self) -> str:
+        if self.client_id is None and self.host is None:
+            return f"clients of {visible(self.software, 60) if self.software else 'unknown software'}"
         name = "a client without id" if self.client_id is None else visible(self.client_id, 60)
         return f"{name} at {self.host}" if self.host else name
 
@@ -71,6 +75,8 @@ class Use:
     place: str = ""
     of_broker: bool = False
     """Whether the client is a broker or a controller."""
+    seen_in: tuple[str, ...] = ()
+    """The types of input that it was seen in."""
 
     @property
     def between_brokers(self) -> bool:
@@ -95,10 +101,11 @@ def by_client(rows: Iterable[Row]) -> list[tuple[Client, Row]]:
     Requests before a login have no principal, those before ApiVersions 3 no software. An unknown one is taken to be
     the known one of the same client id and address if there is only one. Server logs have no client id: if another
     input saw the same address, API and version, that row takes precedence. Logs of controllers have no address for
-    forwarded requests: if another input saw the same client id, API and version, that row takes precedence.
+    forwarded requests: if another input saw the same client id, API and version, that row takes precedence. Metrics
+    have no more than software: see :func:`seen_elsewhere`.
     """
     rows = list(rows)
-    named = [row for row in rows if row["seen_in"] != SERVER_LOG]
+    named = [row for row in rows if row["seen_in"] not in NAMELESS]
     with_host = [row for row in named if row["client_host"] is not None]
     seen_at = {_use_by(row, "client_host") for row in named}
     seen_of = {_use_by(row, "client_id") for row in with_host}
@@ -108,8 +115,21 @@ def by_client(rows: Iterable[Row]) -> list[tuple[Client, Row]]:
         *(row for row in rows if row["seen_in"] == SERVER_LOG and _use_by(row, "client_host") not in seen_at),
     ]
     seen = [(client_of(row), row) for row in kept]
-    complete = completed(client for client, row in seen if row["seen_in"] != SERVER_LOG)
-    return [(client if row["seen_in"] == SERVER_LOG else complete[client], row) for client, row in seen]
+    complete = completed(client for client, row in seen if row["seen_in"] not in NAMELESS)
+    found = [(client if row["seen_in"] in NAMELESS else complete[client], row) for client, row in seen]
+    counted = [row for row in rows if row["seen_in"] == METRICS]
+    elsewhere = seen_elsewhere(found, counted)
+    return [*found, *((client_of(row), row) for row, others in zip(counted, elsewhere, strict=True) if not others)]
+
+
+def seen_elsewhere(seen: Iterable[tuple[Client, Row]], counted: Iterable[Row]) -> list[list[tuple[Client, Row]]]:
+    """For each row of metrics, those of other inputs that may be about the same requests: of the same API, version
+    and software, or of any software if the broker did not know it, as of requests that another one forwarded."""
+    by_software = defaultdict(list)
+    for client, row in seen:
+        for software in {client.software, client_of(row).software, None}:
+            by_software[software, row["api_key"], row["version"]].append((client, row))
+    return [by_software.get((client_of(row).software, row["api_key"], row["version"]), []) for row in counted]
 
 
 def _use_by(row: Row, who: str) -> tuple[Any, ...]:
@@ -121,7 +141,7 @@ def brokers_among(seen: Iterable[tuple[Client, Row]]) -> set[Client]:
     named as followers are, and send nothing that brokers do not send."""
     apis: defaultdict[Client, set[int]] = defaultdict(set)
     for client, row in seen:
-        if client.client_id is not None and row["seen_in"] not in (FORWARDED, SERVER_LOG):
+        if client.client_id is not None and row["seen_in"] not in (FORWARDED, *NAMELESS):
             apis[client].add(row["api_key"])
     return {
         client
@@ -202,4 +222,5 @@ def _use(client: Client, api_key: int, version: int, rows: list[Row], of_broker:
         max((row["last_seen"] for row in rows if row["last_seen"] is not None), default=None),
         place,
         of_broker,
+        tuple(dict.fromkeys(row["seen_in"] for row in rows)),
     )

@@ -16,6 +16,7 @@ from kwire_kafka.releases import RELEASES
 from kwire_spark.reports import charts
 from kwire_spark.reports.advice import advice_table
 from kwire_spark.reports.client_usage import Client, collected, uses_of
+from kwire_spark.reports.counted import with_counted
 from kwire_spark.reports.judgement import Judged, Judgement
 from kwire_spark.reports.release_support import REFUSED, UNKNOWN, UNSURE, each_once, refused_by, spans, titled
 from kwire_spark.reports.report import FAILED, PASSED, SKIPPED, Chart, Check, Report
@@ -66,6 +67,7 @@ def readiness(
     unjudged = sum(row["refused"] for row in rows if row["version"] is None)
     earlier = None if before is None else uses_of(collected(before, _worst_first(targets))[0])
     report = report_on(uses_of(rows), targets, more, unjudged, releases, owners=owners, before=earlier)
+    report = with_counted(report, rows, targets, releases)
     seen_in = {row["seen_in"] for row in rows}
     if not report.exit_code and REQUEST_LOG in seen_in and not seen_in & {CAPTURE, SERVER_LOG}:
         return replace(report, summary=(*report.summary, LOGS_ALONE))

@@ -109,4 +109,4 @@ def _states(judgement: Judgement) -> dict[str, _State]:
 
 
 def _name(client: Client) -> str:
-    return client.client_id if client.client_id is not None else f"a client at {client.host}"
+    return client.client_id if client.client_id is not None else str(client)

@@ -14,6 +14,7 @@ from kwire_spark.reports.libraries import numbers
 from kwire_spark.reports.release_support import OK, REFUSED, SEVERITY, Verdict
 from kwire_spark.reports.report import Column, Table
 from kwire_spark.reports.text import file_name
+from kwire_spark.tables.clients import METRICS
 
 if TYPE_CHECKING:
     from kwire.releases import Release
@@ -27,6 +28,8 @@ OWNER = Column("owner", comment="According to the list of --owners; empty if no 
 UPGRADED = (
     "Requests of brokers and controllers to each other do not affect the verdict: an upgrade changes both ends."
 )
+FROM_METRICS = " (from metrics, by software alone)"
+SEEN_IN = Column("seen_in", comment="Types of input.")
 NOBODY = "(nobody)"
 """The owner of clients that have none, in the table of owners."""
 
@@ -75,6 +78,7 @@ def _table(
         ),
         "last_seen",
         "deprecated_since",
+        SEEN_IN,
     )
     return shape.with_rows(rows)
 
@@ -93,11 +97,12 @@ def _cells(key: int, bad: Judged, group: Judged, target: Release) -> dict[str, C
         "newest_common": max(good, default=None),
         "evidence": worst.place,
         "accepted": format_range(api.accepted) if api else "none",
-        "reason": verdict.reason,
+        "reason": f"{verdict.reason}{FROM_METRICS}" if worst.seen_in == (METRICS,) else verdict.reason,
         "requests": sum(use.requests for use, _ in bad),
         "refusals": sum(use.refusals for use, _ in bad),
         "last_seen": max((use.last_seen for use, _ in bad if use.last_seen is not None), default=None),
         "deprecated_since": _earliest(other.deprecated for _, other in bad),
+        "seen_in": _seen_in(bad),
     }
 
 
@@ -111,7 +116,7 @@ def clients_table(judgements: Sequence[Judgement], more: int, owner_of: OwnerOf)
     if len(judgements) > 1:
         verdicts = [Column(f"verdict_{one.target.name}", one.target.name, mark=MARKS) for one in judgements]
     shape = Table("clients", "Clients", empty="No clients found.").with_columns(
-        *WHO, *verdicts, Column("refused_apis", "refused APIs"), Column("apis", "APIs"), OWNER, "requests"
+        *WHO, *verdicts, Column("refused_apis", "refused APIs"), Column("apis", "APIs"), OWNER, "requests", SEEN_IN
     )
     by_client = [judgement.by_client() for judgement in judgements]
     clients = sorted(by_client[0], key=lambda client: -sum(SEVERITY[_worst(of[client])] for of in by_client))
@@ -123,10 +128,15 @@ def clients_table(judgements: Sequence[Judgement], more: int, owner_of: OwnerOf)
             len({use.api_key for use, _ in by_client[0][client]}),
             owner_of(client),
             sum(use.requests for use, _ in by_client[0][client]),
+            _seen_in(by_client[0][client]),
         )
         for client in clients
     )
     return replace(shape, rows=rows, more=more)
+
+
+def _seen_in(verdicts: Judged) -> tuple[str, ...]:
+    return tuple(sorted({name for use, _ in verdicts for name in use.seen_in}))
 
 
 def _worst(verdicts: Judged) -> str:

@@ -12,9 +12,10 @@ def register(spark: SparkSession) -> None:
     """Register the sources of this package with ``spark``."""
     from kwire_spark.sources.capture import KafkaCapture
     from kwire_spark.sources.log import KafkaLog
+    from kwire_spark.sources.metrics import KafkaMetrics
     from kwire_spark.sources.packets import KafkaPackets
     from kwire_spark.sources.request_log import KafkaRequestLog
     from kwire_spark.sources.server_log import KafkaServerLog
 
-    for source in (KafkaCapture, KafkaLog, KafkaPackets, KafkaRequestLog, KafkaServerLog):
+    for source in (KafkaCapture, KafkaLog, KafkaMetrics, KafkaPackets, KafkaRequestLog, KafkaServerLog):
         spark.dataSource.register(source)

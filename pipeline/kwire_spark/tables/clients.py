@@ -12,7 +12,8 @@ from typing import Any
 from kwire_spark.tables.relations import R, Relation, collect, query
 from kwire_spark.unread import CLOSED
 
-CAPTURE, REQUEST_LOG, SERVER_LOG, FORWARDED = "capture", "request_log", "server_log", "forwarded"
+CAPTURE, REQUEST_LOG, SERVER_LOG = "capture", "request_log", "server_log"
+FORWARDED, METRICS = "forwarded", "metrics"
 SEEN_IN = f"""
     CASE WHEN forwarded THEN '{FORWARDED}' WHEN number IS NULL THEN '{REQUEST_LOG}' ELSE '{CAPTURE}' END"""
 """The type of input of an exchange, in SQL. A request that a broker forwarded was sent to that broker before, where

@@ -61,8 +61,8 @@ def read_records(
 def read_clients(
     *paths: Inputs | str | Path, columns: Sequence[str] = (), spark: SparkSession | None = None, **options: Option
 ) -> DataFrame:
-    """Clients that were counted before: ``columns.CLIENTS``, of tables alone."""
-    return _read(paths, {}, CLIENTS, columns, spark, options)
+    """Clients that were counted before, by brokers in their metrics or in tables: ``columns.CLIENTS``."""
+    return _read(paths, {"kafka_metrics": "metrics"}, CLIENTS, columns, spark, options)
 
 
 def _read(

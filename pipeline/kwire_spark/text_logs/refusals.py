@@ -79,7 +79,7 @@ _LAYOUT = LAYOUTS["refusals"]
 
 
 @cache
-def _keys(protocol: MessageRegistry) -> dict[str, int]:
+def api_keys(protocol: MessageRegistry) -> dict[str, int]:
     """API keys by the names of constants, without underscores, former ones too."""
     names = {name.upper(): key for key, name in protocol.api_names.items()}
     return names | {"ALTERISR": 56, "LISTCLIENTMETRICSRESOURCES": 74}
@@ -188,7 +188,7 @@ def _api(protocol: MessageRegistry, key: str | None, api: str | None) -> tuple[i
     """Number and name of an API; brokers write the number, the name, or the name as a constant."""
     if key is None and api is not None and _NUMBER.fullmatch(api):
         key, api = api, None
-    number = int(key) if key is not None else _keys(protocol).get((api or "").replace("_", "").upper())
+    number = int(key) if key is not None else api_keys(protocol).get((api or "").replace("_", "").upper())
     return number, protocol.api_names.get(number, api) if number is not None else api
 
 

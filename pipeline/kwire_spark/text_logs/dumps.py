@@ -1,0 +1,180 @@
+"""The formats in which a broker's metrics are dumped: text for Prometheus, Kafka's JmxTool, JSON of Jolokia and of
+Prometheus' API.
+
+``series_of`` takes a file and gives the series of DeprecatedRequestsPerSec in it, in bounded memory. How the JMX
+exporter names them depends on its rules, so they are known by what all rules leave: the name, and the labels' texts.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from kwire_spark.inputs import DEPRECATED
+from kwire_spark.text_logs.lines import Lines
+
+LARGEST_JSON = 16 << 20
+"""Parsing JSON takes many times as much memory."""
+MOST_COUNTED = 1 << 63
+MOST_LABELS = 64
+LONGEST = 255
+"""Characters of a label that are kept; Kafka's are shorter."""
+
+Problem = tuple[int, str]
+"""Position and reason."""
+
+
+class Series(NamedTuple):
+    """Labels, whose names are in lower case and without ``_``; how many requests; the place in the file, if any."""
+
+    labels: dict[str, str]
+    requests: int
+    position: int | None
+
+
+_NAME = re.compile(r"\s*([A-Za-z_:][\w:]*)\s*\{")
+_LABEL = re.compile(r'\s*([A-Za-z_]\w*)\s*=\s*"([^"\\]*+(?:\\.[^"\\]*+)*+)"\s*,?')
+_VALUE = re.compile(r"\s*\}\s*([^\s#]+)")
+_ESCAPED = re.compile(r"\\(.)", re.S)
+_RATE = re.compile(r"rate|created|minute|mean|_\d+m\b", re.I)
+"""In names of what is no count."""
+_MERGED = re.compile(r"request_(?P<request>[A-Za-z]+)_version(?:_(?P<version>\d{1,5})_clientSoftwareName)?", re.I)
+"""A label to which rules that allow for two labels only make the first ones: ``(.+)=(.+), (.+)=(.+)``."""
+
+_OBJECT = re.compile(r"kafka\.network:(?=.*\bname=DeprecatedRequestsPerSec\b)(.*)", re.S)
+_PROPERTY = re.compile(r'([^=,]+)=("[^"\\]*+(?:\\.[^"\\]*+)*+"|[^,]*),?')
+_ATTRIBUTE = re.compile(r'"?(kafka\.network:.*):Count(?:[,=\t]"?(\d{1,19})"?)?\s*')
+"""An attribute as JmxTool names it, with its value in the formats that have one in each line."""
+
+
+def series_of(path: str, problems: list[Problem]) -> Iterator[Series]:
+    """The series in a file; what cannot be read is added to ``problems``."""
+    parts: list[bytes] = []
+    size = 0
+    heading: list[str] = []
+    with Lines(path, longest=LARGEST_JSON) as lines:
+        for position, line in lines:
+            if parts or (not size and line[:1] in (b"{", b"[")):
+                parts.append(line)
+                if size + len(line) > LARGEST_JSON:
+                    problems.append((0, f"JSON of more than {LARGEST_JSON >> 20} MB: ask for these MBeans alone"))
+                    return
+            elif heading and not DEPRECATED.search(line):
+                yield from _row(heading, line.decode("utf-8", "replace"), position)
+            elif DEPRECATED.search(line):
+                text = line.decode("utf-8", "replace")
+                if text.startswith('"time"'):
+                    heading = _cells(text)
+                elif series := _exposed(text, position) or _attribute(text, position):
+                    yield series
+            size += len(line) + 1
+        problems += lines.problems
+    if parts and not lines.problems:
+        yield from _json(b"\n".join(parts), problems)
+
+
+def _exposed(line: str, position: int) -> Series | None:
+    """A line of text for Prometheus."""
+    if not (name := _NAME.match(line)):
+        return None
+    labels: dict[str, str] = {}
+    at = name.end()
+    while len(labels) < MOST_LABELS and (found := _LABEL.match(line, at)):
+        labels[found[1]] = _ESCAPED.sub(lambda one: "\n" if one[1] == "n" else one[1], found[2])
+        at = found.end()
+    value = _VALUE.match(line, at)
+    return _series(name[1], labels, value[1], position) if value else None
+
+
+def _series(name: str, labels: Mapping[str, Any], value: object, position: int | None) -> Series | None:
+    """A series, unless it is no count."""
+    if _RATE.search(name) or any(isinstance(text, str) and text.endswith("Rate") for text in labels.values()):
+        return None
+    count = _count(value)
+    if count is None:
+        return None
+    told: dict[str, str] = {}
+    for label, value in labels.items():
+        text = str(value)[:LONGEST]
+        if merged := _MERGED.fullmatch(label):
+            last = "version" if merged["version"] is None else "clientsoftwarename"
+            told |= {key: part for key, part in merged.groupdict().items() if part} | {last: text}
+        elif label not in ("name", "type", "__name__"):
+            told[label[:LONGEST].replace("_", "").lower()] = text
+    return Series(told, count, position)
+
+
+def _count(value: object) -> int | None:
+    """The value of a counter, which is a whole number."""
+    try:
+        number = float(value)  # type: ignore[arg-type]
+        return int(number) if number.is_integer() and 0 <= number < MOST_COUNTED else None
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def _object(name: str, value: object, position: int | None) -> Series | None:
+    """A series by the name of an MBean and its attribute Count."""
+    if not (found := _OBJECT.fullmatch(name)):
+        return None
+    labels = {key.strip(): _unquoted(text) for key, text in _PROPERTY.findall(found[1])}
+    return _series("", labels, value, position)
+
+
+def _unquoted(text: str) -> str:
+    return _ESCAPED.sub(r"\1", text[1:-1]) if text[:1] == '"' else text
+
+
+def _attribute(line: str, position: int) -> Series | None:
+    found = _ATTRIBUTE.fullmatch(line)
+    return _object(found[1], found[2], position) if found and found[2] else None
+
+
+def _cells(line: str) -> list[str]:
+    try:
+        return next(csv.reader([line], strict=True), [])
+    except csv.Error:
+        return []
+
+
+def _row(heading: list[str], line: str, position: int) -> Iterator[Series]:
+    """A line of values in the order of JmxTool's heading."""
+    cells = _cells(line)
+    if len(cells) == len(heading):
+        for name, value in zip(heading, cells, strict=True):
+            found = _ATTRIBUTE.fullmatch(name)
+            if found and (series := _object(found[1], value, position)):
+                yield series
+
+
+def _json(text: bytes, problems: list[Problem]) -> Iterator[Series]:
+    """The series in an answer of Jolokia, in which names of MBeans are keys, or of Prometheus."""
+    try:
+        waiting: list[Any] = [json.loads(text)]
+    except (ValueError, RecursionError):
+        problems.append((0, "JSON that cannot be parsed"))
+        return
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, list):
+            waiting += node
+        elif isinstance(node, dict):
+            yield from _of_node(node)
+            waiting += node.values()
+
+
+def _of_node(node: dict[str, Any]) -> Iterator[Series]:
+    metric, value, request = node.get("metric"), node.get("value"), node.get("request")
+    if isinstance(metric, dict) and isinstance(value, list) and DEPRECATED.search(json.dumps(metric).encode()):
+        series = _series(str(metric.get("__name__", "")), metric, value[-1] if value else None, None)
+        if series:
+            yield series
+    if isinstance(request, dict) and isinstance(request.get("mbean"), str):
+        node = {request["mbean"]: value} if request.get("attribute", "Count") == "Count" else {}
+    for name, found in node.items():
+        count = found.get("Count") if isinstance(found, dict) else found
+        if isinstance(count, int) and (series := _object(name, count, None)):
+            yield series
