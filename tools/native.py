@@ -23,7 +23,7 @@ HOT: tuple[str, ...] = (
     *(f"capture/{name}" for name in ("ordering", "packets", "pcap", "pcapng", "pieces", "reading", "servers", "tcp")),
     *("capture/tcp_stream", "storage/window"),
     *(f"frames/{name}" for name in ("batches", "connection", "context", "exchange_rows", "frame_rows", "identity")),
-    *("frames/answers", "frames/sides"),
+    *("frames/answers", "frames/sides", "rows"),
 )
 """The modules of the pipeline that are compiled: what touches each packet of a capture, and each frame."""
 WORK = ROOT / "build" / "mypyc" / (sys.implementation.cache_tag or "python")

@@ -22,7 +22,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
-CONNECTION = "api_catalog", "decoder", "event_reader", "events", "frame_splitter", "framing", "in_flight", "search"
+CONNECTION = (
+    *("api_catalog", "decoder", "event_reader", "events", "frame_splitter", "framing", "in_flight", "known_headers"),
+    "search",
+)
 RUNTIME: tuple[str, ...] = (
     *("policy", "wire", "message", "headers", "protocol", "records/loops", "records/batch"),
     *("records/reader", "records/writing", "records/builder"),

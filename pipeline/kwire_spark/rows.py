@@ -126,6 +126,23 @@ LAYOUTS = {
 """All layouts by name. Exchanges of request logs share no columns, since each line may be of another client."""
 
 
+def exchange_row(
+    shared: Row,
+    position: int,
+    number: int,
+    time: int,
+    correlation_id: int | None,
+    error_codes: tuple[int, ...] | None,
+    throttle_ms: int | None,
+    latency_ms: float,
+    request_size: int | None,
+    response_size: int,
+) -> Row:
+    """What ``row`` of the layout of exchanges makes of an answered request, faster: nearly all rows are of these."""
+    own = position, number, time, correlation_id, error_codes, throttle_ms, latency_ms
+    return (shared, *own, request_size, response_size, None, None, None, None)
+
+
 def layout_named(name: str) -> Layout:
     return LAYOUTS[name]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -19,7 +20,7 @@ from kwire_spark.frames import ConnectionProjection, ConnectionRows, batches
 from kwire_spark.frames.context import MAX_CONTEXTS, ContextCache
 from kwire_spark.frames.identity import Client
 from kwire_spark.frames.projection import Table
-from kwire_spark.rows import LAYOUTS, Layout, Row
+from kwire_spark.rows import LAYOUTS, Layout, Row, exchange_row
 from tests.pipeline.capture_files import EPOCH
 from tests.pipeline.connection_pieces import answered, asked, cells, pieces
 
@@ -45,6 +46,13 @@ def test_all_columns_have_one_place(table: str, full: pa.Schema) -> None:
         "position": 7,
         "_corrupt": "cut off",
     }
+
+
+def test_the_row_of_an_answered_request_has_its_values_in_their_columns() -> None:
+    names = ("position", "number", "time", "correlation_id", "error_codes", "throttle_ms", "latency_ms")
+    values = dict(zip((*names, "request_size", "response_size"), range(1, 10), strict=True))
+    given: list[Any] = [*values.values()]
+    assert exchange_row(("shared",), *given) == LAYOUTS["exchanges"].row(("shared",), **values)
 
 
 @pytest.mark.parametrize("table", ["frames", "exchanges"])

@@ -17,8 +17,8 @@ from kwire_kafka import PROTOCOL
 from kwire_spark.capture import read_pieces
 from kwire_spark.columns import EXCHANGES
 from kwire_spark.frames import frame_batches, identity
-from kwire_spark.frames.answers import error_codes, scanned, throttle_ms
-from kwire_spark.frames.projection import ALL, CODES, Bodies
+from kwire_spark.frames.answers import error_codes, throttle_ms
+from kwire_spark.frames.projection import ALL, CODES, Bodies, ConnectionProjection
 from kwire_spark.frames.scanning import NONE, scanner
 from kwire_spark.tables.clients import EXCHANGE_COLUMNS
 from tests.effort import one_in
@@ -26,6 +26,7 @@ from tests.pipeline.capture_files import merged, packets, recorded, recordings, 
 from tests.pipeline.test_error_codes import RESPONSES, failing
 
 NEEDED = pa.schema([EXCHANGES.field(name) for name in EXCHANGE_COLUMNS])
+scanned = ConnectionProjection("exchanges", bodies=CODES).outcome
 
 
 def bodies(name: str) -> Iterator[tuple[int, bytes]]:
@@ -45,7 +46,7 @@ def test_codes_and_throttle_time_are_those_of_the_decoded_response(name: str) ->
     for version, body in bodies(name):
         response = cls.decode(body, version)
         expected = error_codes(response), throttle_ms(response)
-        assert scanned(PROTOCOL, cls.API_KEY, version, b"before" + body, 6) == expected, version
+        assert scanned(cls.API_KEY, version, b"before" + body, 6) == expected, version
 
 
 @pytest.mark.parametrize("name", one_in(5, RESPONSES))
@@ -55,8 +56,8 @@ def test_bytes_that_end_early_or_are_noise_raise_nothing_else(name: str) -> None
     for version, body in bodies(name):
         if scanner(cls, version) is not None:
             for end in range(0, len(body), max(1, len(body) // 50)):
-                assert scanned(PROTOCOL, cls.API_KEY, version, body[:end], 0) == NONE
-                scanned(PROTOCOL, cls.API_KEY, version, body[:end] + b"\xff" * (len(body) - end), 0)
+                assert scanned(cls.API_KEY, version, body[:end], 0) == NONE
+                scanned(cls.API_KEY, version, body[:end] + b"\xff" * (len(body) - end), 0)
 
 
 def clients_columns(path: Path, read: Bodies) -> list[dict[str, Any]]:

@@ -9,9 +9,8 @@ from collections.abc import Callable
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from kwire.errors import KwireError
 from kwire.schema import struct_class
-from kwire_spark.frames.scanning import MOST_CODES, NONE, Outcome, scanner
+from kwire_spark.frames.scanning import MOST_CODES, NONE, Outcome, Scan, scanner
 
 if TYPE_CHECKING:
     from kwire.message import Message, Struct
@@ -41,19 +40,23 @@ def throttle_ms(response: Message) -> int | None:
     return getattr(response, "throttle_time_ms", None)
 
 
-def scanned(protocol: MessageRegistry, api_key: int, version: int, data: bytes, at: int) -> Outcome:
-    """Error codes and throttle time of a response whose body begins at ``at``; none if its bytes cannot be read."""
-    try:
-        cls = protocol.response(api_key)
-        if version not in cls.VALID_VERSIONS:
-            return NONE
-        scan = scanner(cls, version)
-        if scan is not None:
-            return scan(data, at)
+def outcome_of(protocol: MessageRegistry, api_key: int, version: int) -> Scan:
+    """The function that finds error codes and throttle time in responses of a version.
+
+    It raises ``KwireError``, ``IndexError`` or ``ValueError`` for bytes that cannot be read.
+    """
+    cls = protocol.response(api_key)
+    if version not in cls.VALID_VERSIONS:
+        return lambda data, at: NONE
+    scan = scanner(cls, version)
+    if scan is not None:
+        return scan
+
+    def decoded(data: bytes, at: int) -> Outcome:
         message = cls.decode(data, version, start=at)
-    except (KwireError, IndexError, ValueError):
-        return NONE
-    return error_codes(message), throttle_ms(message)
+        return error_codes(message), throttle_ms(message)
+
+    return decoded
 
 
 def _collectors(cls: type[Struct]) -> tuple[Collect, ...]:

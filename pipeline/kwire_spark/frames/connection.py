@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kwire.connection import ConnectionDecoder, RequestEvent, ResponseEvent, SaslToken, Unanswered, Undecodable
 from kwire.connection.decoder import ENDED
-from kwire.connection.events import CLIENT, SERVER, Passed
+from kwire.connection.events import CLIENT, REQUEST_SIZE, SERVER
 from kwire.native import mypyc_attr
 from kwire_spark.capture import Piece
 from kwire_spark.frames.context import peers
@@ -42,7 +42,6 @@ class ConnectionRows:
         "_decoder",
         "_identity",
         "_projection",
-        "_scans",
         "_table",
         "closed",
         "connection",
@@ -58,7 +57,6 @@ class ConnectionRows:
         """The columns of its ends."""
         self.closed = False
         self._projection = projection
-        self._scans = projection.scans
         self.swapped = swapped
         self._identity = Identity()
         self._table = (FrameRows if projection.table == "frames" else ExchangeRows)(oriented, projection)
@@ -95,14 +93,18 @@ class ConnectionRows:
 
     def feed(self, piece: Piece) -> list[Row]:
         """The rows that a piece completes. Pieces after the one that closes the connection yield none."""
-        return [] if self.closed else self.rows(self.decode(piece), piece)
+        if self.closed:
+            return []
+        if self._projection.scans and piece.kind == "data":
+            rows: list[Row] = []
+            self.scan(rows, piece)
+            return rows
+        return self.rows(self.decode(piece), piece)
 
     def decode(self, piece: Piece) -> list[Event]:
         """The first half of ``feed``: decodes a piece. ``rows`` has to be given it, in the order of the pieces."""
         direction = OPPOSITE[piece.direction] if self.swapped else piece.direction
         if piece.kind == "data":
-            if self._scans and (passed := self._decoder.pass_over(direction, piece.data, piece.time)) is not None:
-                return [passed]
             return self._decoder.feed(direction, piece.data, piece.time)
         if piece.kind == "gap":
             return self._decoder.gap(direction, piece.size, piece.time)
@@ -114,17 +116,39 @@ class ConnectionRows:
             event.reason = NEVER_READ
         return events
 
+    def scan(self, rows: list[Row], piece: Piece) -> int:
+        """Like ``feed`` for a piece with data, where frames like earlier ones are passed over. Adds to ``rows``, and
+        returns about how many bytes of memory the work on it takes."""
+        data, table = piece.data, self._table
+        if isinstance(table, ExchangeRows) and self._identity.candidate is None:
+            if (piece.direction == CLIENT) is not self.swapped:
+                request = self._decoder.pass_request(data, piece.time)
+                if request is not None:
+                    table.passed_request(request, self._identity.known, piece)
+                    return len(data) + request.size
+            else:
+                answered = self._decoder.pass_response(data, piece.time)
+                if answered is not None:
+                    if not self._projection.conditions:
+                        table.passed_response(rows, answered, piece)
+                    else:
+                        made: list[Row] = []
+                        table.passed_response(made, answered, piece)
+                        rows += self._projection.rows(made)
+                    return len(data)
+        events = self.decode(piece)
+        if not events:
+            return len(data)
+        rows += self.rows(events, piece)
+        return 2 * len(data) + REQUEST_SIZE * len(events)
+
     def rows(self, events: list[Event], piece: Piece) -> list[Row]:
         """The second half of ``feed``."""
         rows: list[Row] = []
         source, position = piece.source, piece.position
         identity, table = self._identity, self._table
         for event in events:
-            if type(event) is Passed:
-                if event.direction == CLIENT and identity.candidate:
-                    identity.request(event.request)
-                table.passed(rows, event, identity.known, piece)
-            elif type(event) is RequestEvent:
+            if type(event) is RequestEvent:
                 if identity.candidate or event.name in APIS:
                     identity.request(event)
                 table.requested(rows, event, identity.known, source, position)

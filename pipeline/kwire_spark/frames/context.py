@@ -10,6 +10,7 @@ from kwire_spark.frames.identity import Client
 from kwire_spark.rows import Row
 
 if TYPE_CHECKING:
+    from kwire.connection.known_headers import KnownHeader
     from kwire.headers import ResponseHeader
     from kwire.protocol import MessageRegistry
     from kwire_spark.capture import Connection
@@ -65,26 +66,38 @@ class RequestContext:
 class ContextCache:
     """The contexts of a connection: the same object for all requests of an API, version and client id."""
 
-    __slots__ = ("_client", "_known", "_protocol")
+    __slots__ = ("_client", "_known", "_of_known", "_protocol")
 
     def __init__(self, protocol: MessageRegistry) -> None:
         self._protocol = protocol
         self._client: Client | None = None
         self._known: dict[tuple[int, int, str | None], RequestContext] = {}
+        self._of_known: dict[KnownHeader, RequestContext] = {}
 
     def of(self, header: RequestHeader | ResponseHeader | None, client: Client) -> RequestContext:
         """The context of a request with this header and client."""
         if type(header) is not RequestHeader:
             return RequestContext(header, client, self._protocol)
         if client is not self._client or len(self._known) >= MAX_CONTEXTS:
+            self.clear()
             self._client = client
-            self._known.clear()
         key = header.api_key, header.api_version, header.client_id
         context = self._known.get(key)
         if context is None:
             context = self._known[key] = RequestContext(header, client, self._protocol)
         return context
 
+    def of_known(self, known: KnownHeader, client: Client) -> RequestContext:
+        """The context of a request with a header that was read before."""
+        context = self._of_known.get(known) if client is self._client else None
+        if context is None:
+            if len(self._of_known) >= MAX_CONTEXTS:
+                self.clear()
+            context = self.of(known.header, client)
+            self._of_known[known] = context
+        return context
+
     def clear(self) -> None:
         """Forget all contexts; requests in flight keep theirs."""
         self._known.clear()
+        self._of_known.clear()

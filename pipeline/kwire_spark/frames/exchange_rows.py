@@ -7,18 +7,18 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
 
 from kwire.connection import Gap, NotKafka, RequestEvent, ResponseEvent, Skipped, Unanswered, Undecodable
-from kwire.connection.events import CLIENT, Passed
 from kwire.errors import KwireError
 from kwire.native import mypyc_attr
-from kwire_spark.frames.answers import error_codes, scanned, throttle_ms
+from kwire_spark.frames.answers import error_codes, throttle_ms
 from kwire_spark.frames.context import Columns, ContextCache, RequestContext, peers
 from kwire_spark.frames.identity import Client
 from kwire_spark.frames.payload import shown
-from kwire_spark.rows import LAYOUTS, micros
+from kwire_spark.rows import LAYOUTS, exchange_row, micros
 from kwire_spark.unread import MISSING, NO_FRAME, NOT_KAFKA, PARTIAL, STRAY
 
 if TYPE_CHECKING:
     from kwire.connection import Event
+    from kwire.connection.in_flight import InFlightRequest
     from kwire.protocol import MessageRegistry
     from kwire_spark.capture import Connection, Piece
     from kwire_spark.frames.projection import ConnectionProjection
@@ -139,34 +139,44 @@ class ExchangeRows:
             large = self._projection.undecoded(event, asked.context) if len(event.data) > self._large else None
             self._exchange(rows, asked, event, "answered", asked.wrong or large)
 
-    def passed(self, rows: list[Row], event: Passed, client: Client, piece: Piece) -> None:
-        """Like ``requested`` and ``responded``, for the only frame in the data of ``piece``."""
-        request = event.request
-        if event.direction == CLIENT:
-            context, number, size = self.contexts.of(request.header, client), self._number, len(piece.data)
-            place = piece.source, piece.position, event.time
-            self._number = number + 1
-            self._waiting[event.position] = Asked(
-                context, number, *place, request.header.correlation_id, size, None, False, None
-            )
-            return
-        asked = self._take(rows, request.position)
-        codes = throttle = None
+    def passed_request(self, request: InFlightRequest, client: Client, piece: Piece) -> None:
+        """Like ``requested``, for a request like earlier ones, in a frame that is ``piece``."""
+        assert request.known is not None
+        self._waiting[request.position] = Asked(
+            self.contexts.of_known(request.known, client),
+            self._number,
+            piece.source,
+            piece.position,
+            request.time,
+            request.correlation_id,
+            len(piece.data),
+            None,
+            False,
+            None,
+        )
+        self._number += 1
+
+    def passed_response(self, rows: list[Row], request: InFlightRequest, piece: Piece) -> None:
+        """Like ``responded``, for a response to a request like earlier ones, in a frame that is ``piece``."""
+        assert request.known is not None
+        asked, data = self._take(rows, request.position), piece.data
+        codes: tuple[int, ...] | None = None
+        throttle: int | None = None
         if self._errors:
-            api_key = request.header.api_key
-            codes, throttle = scanned(self._projection.protocol, api_key, request.version, piece.data, event.body)
+            known = request.known
+            codes, throttle = self._projection.outcome(request.api_key, request.version, data, known.answer)
         rows.append(
-            _row(
-                self._answered(asked),
-                position=asked.position,
-                number=asked.number,
-                time=micros(asked.time),
-                correlation_id=asked.correlation_id,
-                error_codes=codes,
-                throttle_ms=throttle,
-                latency_ms=(event.time - asked.time) * 1000,
-                request_size=asked.size,
-                response_size=len(piece.data),
+            exchange_row(
+                self._shared(asked, asked.context.version, "answered", asked.wrong),
+                asked.position,
+                asked.number,
+                micros(asked.time),
+                asked.correlation_id,
+                codes,
+                throttle,
+                (piece.time - asked.time) * 1000,
+                asked.size,
+                len(data),
             )
         )
 
@@ -242,7 +252,7 @@ class ExchangeRows:
             self._exchange(rows, asked, None, "undecodable", asked.wrong)
 
     def _exchange(self, rows: list[Row], asked: Asked, answer: Answer, outcome: str, reason: str | None) -> None:
-        shared = self._shared(asked, answer, outcome, reason)
+        shared = self._shared(asked, _version(answer), outcome, reason)
         rows.append(self._row(asked, shared, answer))
         if asked.inner is None:
             return
@@ -263,10 +273,10 @@ class ExchangeRows:
         )
         rows.append(self._row(asked.inner, shared, inner))
 
-    def _shared(self, asked: Asked, answer: Answer, outcome: str, reason: str | None) -> Row:
+    def _shared(self, asked: Asked, version: int | None, outcome: str, reason: str | None) -> Row:
         """The values that this row shares with others of its kind: nearly all are answered, in the version of the
         request."""
-        context, source, version = asked.context, asked.source, _version(answer)
+        context, source = asked.context, asked.source
         if outcome == "answered" and version == context.version and reason is None:
             return self._answered(asked)
         return _shared_row(
@@ -292,7 +302,7 @@ class ExchangeRows:
                 codes, throttle = error_codes(answer.message), throttle_ms(answer.message)
             elif self._projection.scans and asked.context.unknown is None:
                 api_key, at = asked.context.columns["api_key"], answer.body_offset
-                codes, throttle = scanned(self._projection.protocol, api_key, answer.version, answer.data, at)
+                codes, throttle = self._projection.outcome(api_key, answer.version, answer.data, at)
         return _row(
             shared,
             position=asked.position,

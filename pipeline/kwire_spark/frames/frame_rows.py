@@ -14,7 +14,7 @@ from kwire.connection import (
     Unanswered,
     Undecodable,
 )
-from kwire.connection.events import CLIENT, SERVER, FrameEvent, Passed
+from kwire.connection.events import CLIENT, SERVER, FrameEvent
 from kwire.native import mypyc_attr
 from kwire_spark.frames.answers import error_codes, throttle_ms
 from kwire_spark.frames.context import Columns, ContextCache, RequestContext, peers
@@ -23,7 +23,7 @@ from kwire_spark.rows import LAYOUTS, micros
 
 if TYPE_CHECKING:
     from kwire.connection import Event
-    from kwire_spark.capture import Connection, Piece
+    from kwire_spark.capture import Connection
     from kwire_spark.frames.identity import Client
     from kwire_spark.frames.projection import ConnectionProjection
     from kwire_spark.rows import Row
@@ -116,9 +116,6 @@ class FrameRows:
         )
         rows.append(row)
         self._number += 1
-
-    def passed(self, rows: list[Row], event: Passed, client: Client, piece: Piece) -> None:
-        raise TypeError("frames have to be read")
 
     def happened(self, rows: list[Row], event: Event, source: str, position: int) -> None:
         kind, size, reason = _description(event)

@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import pyarrow as pa
 
+from kwire.errors import KwireError
 from kwire.frames import MAX_DECODED
 from kwire.message import too_many_values
 from kwire_kafka import PROTOCOL
 from kwire_spark.columns import EXCHANGES, FRAMES
 from kwire_spark.frames import identity, payload
+from kwire_spark.frames.answers import outcome_of
+from kwire_spark.frames.scanning import NONE, Outcome, Scan
 from kwire_spark.projection import Condition, Projection, may_pass
 
 if TYPE_CHECKING:
@@ -62,7 +65,7 @@ class ConnectionProjection(Projection):
     With ``scans``, error codes of the others are looked up in their bytes.
     """
 
-    __slots__ = ("bodies", "budget", "errors", "scans", "shown", "table")
+    __slots__ = ("_scanners", "bodies", "budget", "errors", "scans", "shown", "table")
 
     def __init__(
         self,
@@ -75,6 +78,7 @@ class ConnectionProjection(Projection):
     ) -> None:
         super().__init__(table, schema, conditions, protocol)
         self.budget = budget
+        self._scanners: dict[int, Scan] = {}  # by API key and version
         self.table: Table = table
         self.errors = bool(self.columns & {"error_codes", "throttle_ms"})
         self.shown = bool(self.columns & _SHOWN[table])
@@ -91,6 +95,17 @@ class ConnectionProjection(Projection):
         if self.bodies is not True and event.name not in (self.bodies or ()):
             return None
         return too_many_values(event.data)
+
+    def outcome(self, api_key: int, version: int, data: bytes, at: int) -> Outcome:
+        """Error codes and throttle time of a response with its body at ``at``; none if its bytes cannot be read."""
+        key = api_key << 16 | version
+        scan = self._scanners.get(key)
+        if scan is None:
+            scan = self._scanners[key] = outcome_of(self.protocol, api_key, version)
+        try:
+            return scan(data, at)
+        except (KwireError, IndexError, ValueError):
+            return NONE
 
     def broken(self, source: str, position: int, reason: str, unread: int, packets: int) -> list[Row]:
         """The row of a problem of a file, if it passes; ``unread`` bytes and ``packets`` if there are any."""

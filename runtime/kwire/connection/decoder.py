@@ -16,7 +16,6 @@ from kwire.connection.events import (
     REQUEST_SIZE,
     SERVER,
     NotKafka,
-    Passed,
     RequestEvent,
     Unanswered,
     Undecodable,
@@ -96,44 +95,55 @@ class ConnectionDecoder:
 
     def feed(self, direction: Direction, data: bytes | bytearray | memoryview, time: float) -> list[Event]:
         """The events that ``data``, seen at ``time``, completes."""
-        items = self._splitter(direction).feed(data, time)
-        return self._events(items) if items else []
+        splitter = self._splitter(direction)
+        frame = splitter.feed(data, time)
+        if frame is not None:
+            return self._on_frame(frame)
+        return self._events(splitter.rest(time)) if splitter.ready else []
 
-    def pass_over(self, direction: Direction, data: bytes, time: float) -> Passed | None:
-        """Like ``feed``, and faster, for ``data`` that is the frame of a request or response of which
-        nothing is of interest but that it was there. ``None`` if it is anything else: then nothing has changed.
+    def pass_request(self, data: bytes, time: float) -> InFlightRequest | None:
+        """Like ``feed``, and faster, for ``data`` that is the frame of a request of which nothing is of interest but
+        that it was sent. ``None`` if it is anything else: then nothing has changed.
 
         It never is with ``keep_requests``, or if its body is to be decoded, or if its header is new to the process.
         """
-        if len(data) < 8 or read_i32_be(data, 0) != len(data) - 4 or self._keep_requests or self._closed:
+        if len(data) < 14 or read_i32_be(data, 0) != len(data) - 4 or self._keep_requests or self._closed:
             return None
-        return self._pass_request(data, time) if direction == CLIENT else self._pass_response(data, time)
-
-    def _pass_request(self, data: bytes, time: float) -> Passed | None:
-        reader, in_flight = self._reader, self._in_flight
-        if self._requests.expects_tokens or not reader.plain(data) or not in_flight.has_room(2 * REQUEST_SIZE):
+        in_flight = self._in_flight
+        if self._requests.expects_tokens or not in_flight.has_room(2 * REQUEST_SIZE):
+            return None
+        known = self._reader.plain(data)
+        if known is None:
             return None
         position = self._splitters[CLIENT].pass_over(data, time)
         if position < 0:
             return None
-        event = reader.passed(data, time, position)
-        header, losses = event.header, self._splitters[SERVER].losses
-        size = REQUEST_SIZE + event.body_offset
-        request = InFlightRequest(event, header.api_key, header.api_version, header.correlation_id, size, losses)
-        in_flight.add(request)
-        return Passed(time, CLIENT, position, event, 4 + event.body_offset)
+        request = InFlightRequest(
+            known.header.api_key,
+            known.header.api_version,
+            read_i32_be(data, 8),
+            time,
+            position,
+            REQUEST_SIZE + known.offset,
+            self._splitters[SERVER].losses,
+            known,
+            None,
+        )
+        in_flight.append(request)
+        return request
 
-    def _pass_response(self, data: bytes, time: float) -> Passed | None:
+    def pass_response(self, data: bytes, time: float) -> InFlightRequest | None:
+        """The same for the response to the oldest request in flight, which it returns: the body begins at
+        ``known.answer``."""
         answered = self._in_flight.first
-        if answered is None or self._responses.expects_tokens or answered.correlation_id != read_i32_be(data, 4):
+        if answered is None or len(data) < 8 or read_i32_be(data, 0) != len(data) - 4 or self._closed:
             return None
-        body = self._reader.plain_body(data, answered)
-        position = -1 if body < 0 else self._splitters[SERVER].pass_over(data, time)
-        if position < 0:
+        known = answered.known
+        if known is None or self._responses.expects_tokens or answered.correlation_id != read_i32_be(data, 4):
             return None
-        self._in_flight.take(answered.correlation_id)
-        assert isinstance(answered.request, RequestEvent)
-        return Passed(time, SERVER, position, answered.request, body)
+        if not self._reader.plain_answer(data, known) or self._splitters[SERVER].pass_over(data, time) < 0:
+            return None
+        return self._in_flight.pop()
 
     def gap(self, direction: Direction, size: int, time: float) -> list[Event]:
         """The events of ``size`` bytes that were sent now but not seen; 0 if it is unknown how many.
@@ -193,13 +203,16 @@ class ConnectionDecoder:
         events: list[Event] = []
         for item in items:
             if isinstance(item, Frame):
-                events += self._on_request(item) if item.direction == CLIENT else self._on_response(item)
+                events += self._on_frame(item)
                 continue
             events.append(item)
             if isinstance(item, NotKafka):
                 for splitter in self._splitters.values():
                     splitter.ignore()
         return events
+
+    def _on_frame(self, frame: Frame) -> list[Event]:
+        return self._on_request(frame) if frame.direction == CLIENT else self._on_response(frame)
 
     def _on_request(self, frame: Frame) -> list[Event]:
         if frame.kind == TOKEN:
@@ -215,7 +228,11 @@ class ConnectionDecoder:
         if isinstance(event, Undecodable) or event.expects_response:
             kept, size = (event, len(event.data)) if self._keep_requests else without_bytes(event)
             losses = self._splitters[SERVER].losses
-            request = InFlightRequest(kept, api_key, version, correlation_id, size, losses)
+            passing = not self._keep_requests and isinstance(event, RequestEvent) and event.inner is None
+            known = self._reader.known(frame.data, 0) if passing else None
+            request = InFlightRequest(
+                api_key, version, correlation_id, frame.time, frame.position, size, losses, known, kept
+            )
             events += self._unanswered(self._in_flight.add(request), "too many requests are in flight", frame.time)
         return events
 

@@ -177,7 +177,8 @@ class ClientConnection(_End):
         request = self._reader.request(Frame(time, CLIENT, self._sent, time, payload), message)
         api_key, version, number = REQUEST_START.unpack_from(payload)
         if isinstance(request, Undecodable) or request.expects_response:
-            self._in_flight.append(InFlightRequest(request, api_key, version, number))
+            sent = InFlightRequest(api_key, version, number, request.time, request.position, 0, 0, None, request)
+            self._in_flight.append(sent)
         self._next_id = number + 1 if number < 0x7FFFFFFF else 0
         self._sent += 4 + len(payload)
         return frame(payload)

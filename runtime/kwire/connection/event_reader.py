@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from struct import Struct
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from librt.strings import read_i32_be
 
 from kwire.connection.events import CLIENT, SERVER, RequestEvent, ResponseEvent, SaslToken, Undecodable
+from kwire.connection.known_headers import HEAD, MAX_KNOWN, Known, KnownHeader, known_headers
 from kwire.errors import DecodeError
 from kwire.headers import RequestHeader, ResponseHeader
 from kwire.message import decode_within
+from kwire.native import mypyc_attr
 from kwire.protocol import UNSUPPORTED_VERSION
 from kwire.wire import read_uvarint
 
@@ -23,40 +24,15 @@ if TYPE_CHECKING:
     from kwire.connection.in_flight import InFlightRequest
     from kwire.message import Message
     from kwire.policy import Policy
-    from kwire.protocol import MessageRegistry
 
 PRODUCE, SASL_HANDSHAKE, ENVELOPE, API_VERSIONS = "Produce", "SaslHandshake", "Envelope", "ApiVersions"
 """APIs with special rules. They are recognised by name, because in other protocols their keys mean something else."""
-
-HEAD = 256
-"""The longest header that is kept, in bytes."""
 
 REQUEST_START = Struct(">hhi")
 """API key, version and correlation id, with which all request headers begin."""
 
 
-MAX_KNOWN = 64
-"""Headers kept per connection. Clients send fewer kinds, but bytes may be any number of them."""
-
-
-class KnownHeader(NamedTuple):
-    """A header that was read: ``rest`` are its bytes after the correlation id, up to the body."""
-
-    rest: bytes
-    header: RequestHeader
-    offset: int
-    cls: type[Message]
-    name: str
-    wanted: bool
-    """Whether the body is decoded."""
-
-
-@lru_cache(8)
-def _known(protocol: MessageRegistry, policy: Policy, bodies: frozenset[str] | None) -> dict[bytes, KnownHeader]:
-    """The last header of every kind on any connection: one of each known version of an API."""
-    return {}
-
-
+@mypyc_attr(serializable=True)
 class EventReader:
     """Decodes headers, and ``bodies``: all, none, or those of the named APIs and messages."""
 
@@ -65,7 +41,7 @@ class EventReader:
         self._protocol = catalog.protocol
         self._policy = policy
         self._bodies = None if bodies is True else frozenset(bodies or ())  # None: all
-        self._known: dict[bytes, KnownHeader] = {}  # by API key and version
+        self._known: Known = {}  # those of this connection
 
     def request(self, frame: Frame, message: Message | None = None) -> RequestEvent | Undecodable:
         """The event of a request. A given ``message`` is not decoded again."""
@@ -111,15 +87,10 @@ class EventReader:
         name = "request"
         cls: type[Message] | None
         try:
-            known = self._known.get(data[:4])
-            if known is not None and data.startswith(known.rest, 8):
-                _, last, offset, cls, name, _ = known
-                header = RequestHeader(
-                    api_key=last.api_key,
-                    api_version=last.api_version,
-                    correlation_id=read_i32_be(data, 4),
-                    client_id=last.client_id,
-                )
+            known = self.known(data, 0)
+            if known is not None:
+                offset, cls, name = known.offset, known.cls, known.name
+                header = known.with_id(read_i32_be(data, 4))
             else:
                 header, offset, cls = self._protocol.request_header(data, self._policy)
                 name = self._catalog.name(header.api_key)
@@ -138,54 +109,49 @@ class EventReader:
         if len(self._known) >= MAX_KNOWN:
             self._known.clear()
         if cls is not None and offset <= HEAD and not header.unknown_tags:
-            known = KnownHeader(data[8:offset], header, offset, cls, name, self._wants(cls, name))
+            answer = self._answer(header.api_key, header.api_version, name)
+            known = KnownHeader(data[8:offset], header, offset, cls, name, self._wants(cls, name), answer)
             self._known[data[:4]] = self._of_others()[data[:4]] = known
 
-    def _of_others(self) -> dict[bytes, KnownHeader]:
-        return _known(self._protocol, self._policy, self._bodies)
+    def _answer(self, api_key: int, version: int, name: str) -> int:
+        number, cls = self._catalog.response(api_key, version)
+        if cls is None or self._wants(cls, name) or name == SASL_HANDSHAKE or not 0 <= number <= 1:
+            return -1
+        return 8 + number
+
+    def _of_others(self) -> Known:
+        return known_headers(self._protocol, self._policy, self._bodies)
 
     def __reduce__(self) -> tuple[object, ...]:
         return EventReader, (self._catalog, self._policy, True if self._bodies is None else self._bodies)
 
-    def passed(self, data: bytes, time: float, position: int) -> RequestEvent:
-        """The event, without bytes, of the request in the frame ``data``, whose header is a :meth:`plain` one."""
-        known = self._known[data[4:8]]
-        header = RequestHeader(
-            api_key=known.header.api_key,
-            api_version=known.header.api_version,
-            correlation_id=read_i32_be(data, 8),
-            client_id=known.header.client_id,
-        )
-        return RequestEvent(time, CLIENT, position, time, b"", known.name, header, known.offset)
+    def known(self, data: bytes, at: int) -> KnownHeader | None:
+        """The header of the payload at ``at`` if it is like an earlier one of this connection."""
+        known = self._known.get(data[at : at + 4])
+        return known if known is not None and data.startswith(known.rest, at + 8) else None
 
-    def plain(self, data: bytes) -> bool:
-        """Whether the frame ``data`` is of a request like one before that asks for a response, and of no other
-        interest."""
-        start = data[4:8]
-        known = self._known.get(start)
+    def plain(self, data: bytes) -> KnownHeader | None:
+        """The header of the frame ``data`` if it is of a request like one before, on any connection, that asks for a
+        response, and of no other interest."""
+        known = self.known(data, 4)
         if known is None:
+            start = data[4:8]
             known = self._of_others().get(start)
             if known is None or not data.startswith(known.rest, 12):
-                return False
+                return None
             self._known[start] = known
-        if known.wanted or not data.startswith(known.rest, 12):
-            return False
-        if known.name == PRODUCE:
-            return _wants_response(known.cls, data, known.offset + 4, known.header.api_version)
-        return known.name != SASL_HANDSHAKE
+        if known.wanted or known.name == SASL_HANDSHAKE:
+            return None
+        if known.name == PRODUCE and not _wants_response(known.cls, data, known.offset + 4, known.header.api_version):
+            return None
+        return known
 
-    def plain_body(self, data: bytes, answered: InFlightRequest) -> int:
-        """Where the body begins in the frame ``data`` with the response to ``answered``, if its body is not decoded;
-        else -1."""
-        request = answered.request
-        if not isinstance(request, RequestEvent) or request.inner is not None or request.name == SASL_HANDSHAKE:
-            return -1
-        number, cls = self._catalog.response(answered.api_key, answered.version)
-        if cls is None or self._wants(cls, request.name) or len(data) < 9:
-            return -1
-        if request.name == API_VERSIONS and data[8:10] == UNSUPPORTED_VERSION:
-            return -1
-        return 8 if number == 0 else 9 if number == 1 and not data[8] else -1
+    def plain_answer(self, data: bytes, known: KnownHeader) -> bool:
+        """Whether the body of the response in the frame ``data`` begins at ``known.answer`` and is not decoded."""
+        answer = known.answer
+        if answer < 0 or len(data) < 9 or (answer == 9 and data[8]):
+            return False
+        return known.name != API_VERSIONS or data[8:10] != UNSUPPORTED_VERSION
 
     def _wants(self, cls: type[Message], name: str) -> bool:
         """Whether the bodies of a message are decoded."""

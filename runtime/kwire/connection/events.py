@@ -174,20 +174,6 @@ class ResponseEvent(FrameEvent):
 
 
 @dataclass(slots=True, repr=False)
-class Passed(Event):
-    """A frame that ``ConnectionDecoder.pass_over`` took, which is or answers ``request``, here without its bytes.
-
-    Its body begins at the offset ``body``, counted from its size.
-    """
-
-    request: RequestEvent
-    body: int
-
-    def _summary(self) -> str:
-        return f"{self.request.name} v{self.request.version} #{self.request.correlation_id}"
-
-
-@dataclass(slots=True, repr=False)
 class Unanswered(Event):
     """A request that expects a response which was not seen. ``position`` is that of the request."""
 

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from struct import Struct
 from typing import TYPE_CHECKING
 
+from librt.strings import read_i32_be
+
 from kwire.connection.detect import MIN_TLS_SIZE, PREFIX_SIZES, sniff_protocol
 from kwire.connection.events import Gap, NotKafka, Skipped
 from kwire.connection.framing import EXPECTED, IMPOSSIBLE, INCOMPLETE, POSSIBLE
@@ -18,7 +20,7 @@ from kwire.connection.search import Search
 from kwire.native import mypyc_attr
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Iterator
+    from collections.abc import Iterator
 
     from kwire.connection.events import Direction, Event
     from kwire.connection.framing import Framing
@@ -93,30 +95,38 @@ class FrameSplitter:
         self._search: Search | None = None
         self._ended = False
         self._ignored: int | None = None  # number of bytes that were only counted
+        self._events: list[Event] = []  # that precede the next frame
+        self.ready = False
+        """Whether the bytes of the last ``feed`` may complete something."""
 
-    def feed(self, data: bytes | bytearray | memoryview, time: float) -> Iterable[Frame | Event]:
-        """The frames and events that ``data`` completes, in order."""
+    def feed(self, data: bytes | bytearray | memoryview, time: float) -> Frame | None:
+        """Take ``data``. The frame that it is, if it is one; of anything else, ``rest`` has what it completes."""
         if self._ignored is not None:
             self._ignored += len(data)
-            return ()
+            return None
         buffer = self._buffer
         if not buffer:
             self._started = time
             if self._synced and self._search is None and type(data) is bytes:
                 frame = self._whole(data, time)
                 if frame is not None:
-                    return (frame,)
-        elif self._kind != INCOMPLETE and self._search is None:
-            if len(buffer) + len(data) < 4 + self._size - self._missing:
-                buffer += data
-                return ()
+                    self.ready = False
+                    return frame
         buffer += data
-        return self._split(time)
+        self.ready = (
+            self._kind == INCOMPLETE or self._search is not None or len(buffer) >= 4 + self._size - self._missing
+        )
+        return None
+
+    def rest(self, time: float) -> Iterator[Frame | Event]:
+        """The other frames and events that the bytes up to now complete, in order."""
+        while (item := self._next(time)) is not None:
+            yield item
 
     def _whole(self, data: bytes, time: float) -> Frame | None:
         """The frame that ``data`` is: most small ones are a packet. ``None`` if it is anything else."""
         size = len(data) - 4
-        if not 0 <= size <= self._max_frame or _SIZE.unpack_from(data)[0] != size:
+        if not 0 <= size <= self._max_frame or read_i32_be(data, 0) != size:
             return None
         kind = self._framing.classify(data, 0, size)
         if kind != EXPECTED:
@@ -126,14 +136,12 @@ class FrameSplitter:
         return frame
 
     def pass_over(self, data: bytes, time: float) -> int:
-        """Take ``data`` if it is a whole frame where one is known to begin, and return its position; else -1.
-
-        Whether it is a frame of this direction is for the caller to know.
-        """
+        """Take ``data``, which begins with its size, if a frame is known to begin here, and return its position; else
+        -1. Whether it is a frame of this direction is for the caller to know."""
         if self._buffer or not self._synced or self._search is not None or self._ignored is not None:
             return -1
         size = len(data) - 4
-        if size > self._max_frame or _SIZE.unpack_from(data)[0] != size:
+        if size > self._max_frame:
             return -1
         position, self._started = self._base, time
         self._base += len(data)
@@ -154,7 +162,7 @@ class FrameSplitter:
             self._base += size
             self._synced = self._beginning = False
         yield Gap(time, self._direction, position, size)
-        yield from self._split(time)
+        yield from self.rest(time)
 
     @property
     def held(self) -> int:
@@ -177,7 +185,7 @@ class FrameSplitter:
         if self._kind == INCOMPLETE:
             yield from self._give_up(time, f"they were {reason}")
             self._synced = self._beginning = False
-            yield from self._split(time)
+            yield from self.rest(time)
         elif (size := len(self._buffer) - 4 - keep) > 0:
             self._intact = min(self._intact, keep) if self._missing else keep
             self._missing += size
@@ -199,58 +207,62 @@ class FrameSplitter:
             self._buffer.clear()
             self._at = self._missing = 0
 
-    def _split(self, time: float) -> Iterator[Frame | Event]:
-        while self._ignored is None:
+    def _next(self, time: float) -> Frame | Event | None:
+        while self._ignored is None and not self._events:
             if self._search is not None:
-                if not (yield from self._advance_search(self._search, time)):
+                if not self._advance_search(self._search, time):
                     break
-            elif self._kind == INCOMPLETE:
-                event, known = self._classify(time)
-                if event is not None:
-                    yield event
-                elif not known:
+            elif self._kind != INCOMPLETE:
+                if len(self._buffer) < self._at + 4 + self._size - self._missing and not self._ended:
                     break
-            else:
-                at, end = self._at, self._at + 4 + self._size - self._missing
-                if len(self._buffer) < end and not self._ended:
-                    break
-                if end - at > LARGE:
-                    with memoryview(self._buffer) as view:
-                        payload = bytes(view[at + 4 : end])
-                else:
-                    payload = bytes(self._buffer[at + 4 : end])
-                frame = Frame(time, self._direction, self._base + at, self._started, payload, self._kind)
-                if len(payload) < self._size:  # it has holes or breaks off
-                    frame.missing = self._size - len(payload)
-                    frame.intact = self._intact if self._missing else len(payload)
-                    frame.fate, self._fate = self._fate, NOT_SEEN
-                    self._base += self._missing
-                    self._missing = 0
-                self._at, self._started, self._kind = at + 4 + len(payload), time, INCOMPLETE
-                yield frame
+                return self._frame(time)
+            elif not self._classify(time):
+                break
+        if self._events:
+            return self._events.pop(0)
         if self._at:
             del self._buffer[: self._at]
             self._base += self._at
             self._at = 0
+        return None
 
-    def _classify(self, time: float) -> tuple[NotKafka | None, bool]:
-        """Classify the next frame: then it is under way, or a search begins, or this is not Kafka. Returns also
-        whether one of these is so, or more bytes are needed."""
+    def _frame(self, time: float) -> Frame:
+        """The frame under way, all of which has arrived."""
+        at, end = self._at, self._at + 4 + self._size - self._missing
+        if end - at > LARGE:
+            with memoryview(self._buffer) as view:
+                payload = bytes(view[at + 4 : end])
+        else:
+            payload = bytes(self._buffer[at + 4 : end])
+        frame = Frame(time, self._direction, self._base + at, self._started, payload, self._kind)
+        if len(payload) < self._size:  # it has holes or breaks off
+            frame.missing = self._size - len(payload)
+            frame.intact = self._intact if self._missing else len(payload)
+            frame.fate, self._fate = self._fate, NOT_SEEN
+            self._base += self._missing
+            self._missing = 0
+        self._at, self._started, self._kind = at + 4 + len(payload), time, INCOMPLETE
+        return frame
+
+    def _classify(self, time: float) -> bool:
+        """Classify the next frame: then it is under way, or a search begins, or this is not Kafka. ``False`` if that
+        takes more bytes."""
         buffer, at = self._buffer, self._at
         if len(buffer) < at + 4:
-            return None, False
+            return False
         size: int = _SIZE.unpack_from(buffer, at)[0]
         kind = IMPOSSIBLE if size < 0 or size > self._max_frame else self._framing.classify(buffer, at, size)
         if kind == INCOMPLETE:
-            return None, False
+            return False
         if kind == IMPOSSIBLE and self._base + at == 0:
             other = sniff_protocol(buffer)
             if other is False and not self._ended:
-                return None, False
+                return False
             if other or self._beginning:
                 data = bytes(buffer[: PREFIX_SIZES.get(other or "", 4)])
                 self._at = len(data)
-                return NotKafka(time, self._direction, 0, other or "unknown", data), True
+                self._events.append(NotKafka(time, self._direction, 0, other or "unknown", data))
+                return True
         if self._synced and kind not in (IMPOSSIBLE, POSSIBLE):
             self._kind, self._size = kind, size
         else:
@@ -259,31 +271,31 @@ class FrameSplitter:
             )
             if kind != IMPOSSIBLE:
                 self._search.expect(self._base + at + 4 + size, kind)
-        return None, True
+        return True
 
-    def _advance_search(self, search: Search, time: float) -> Generator[Event, None, bool]:
+    def _advance_search(self, search: Search, time: float) -> bool:
         """Continue the search. Returns whether it found a frame, which is then under way."""
         found = search.advance(self._buffer, self._base, time, ended=self._ended)
-        yield from self._skip(found.start if found else search.settled, time, search.reason, whole=found is not None)
+        self._skip(found.start if found else search.settled, time, search.reason, whole=found is not None)
         if found is None:
             return False
         self._search, self._synced = None, search.synced
         self._started, self._kind, self._size = found.started, found.kind, found.end - found.start - 4
         return True
 
-    def _skip(self, stop: int, time: float, reason: str, *, whole: bool) -> Iterator[Event]:
+    def _skip(self, stop: int, time: float, reason: str, *, whole: bool) -> None:
         """Report the unsettled bytes before the position ``stop``; unless ``whole``, full pieces only."""
         while (left := stop - self._base - self._at) >= (1 if whole else MAX_SKIPPED):
             data = bytes(self._buffer[self._at : self._at + min(left, MAX_SKIPPED)])
-            event = Skipped(time, self._direction, self._base + self._at, len(data), data, reason)
+            self._events.append(Skipped(time, self._direction, self._base + self._at, len(data), data, reason))
             self._at += len(data)
             self.losses += 1
-            yield event
 
     def _give_up(self, time: float, reason: str) -> Iterator[Frame | Event]:
         """Settle all bytes that have arrived: nothing that completes them will."""
         self._ended = True
-        yield from self._split(time)
+        yield from self.rest(time)
         self._ended, self._search = False, None
         if self._ignored is None:
-            yield from self._skip(self._base + len(self._buffer), time, reason, whole=True)
+            self._skip(self._base + len(self._buffer), time, reason, whole=True)
+            yield from self.rest(time)

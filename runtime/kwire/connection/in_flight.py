@@ -3,32 +3,59 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kwire.native import mypyc_attr
 
 if TYPE_CHECKING:
     from kwire.connection.events import RequestEvent, Undecodable
+    from kwire.connection.known_headers import KnownHeader
 
 MAX_ID_PREFIXES = 16
 
 
 @mypyc_attr(serializable=True)
-@dataclass(slots=True, eq=False)
 class InFlightRequest:
     """A request without a response so far.
 
     ``size`` is what it adds to the bytes in flight. ``server_losses`` is how often the server's stream had lost bytes
-    when the request was sent.
+    when the request was sent. ``known`` is its header if an earlier one was like it; then the event may be left out,
+    and is made when it is needed.
     """
 
-    request: RequestEvent | Undecodable
-    api_key: int
-    version: int
-    correlation_id: int
-    size: int = 0
-    server_losses: int = 0
+    __slots__ = (
+        *("_event", "api_key", "correlation_id", "known", "position", "server_losses", "size", "time", "version"),
+    )
+
+    def __init__(
+        self,
+        api_key: int,
+        version: int,
+        correlation_id: int,
+        time: float,
+        position: int,
+        size: int,
+        server_losses: int,
+        known: KnownHeader | None,
+        event: RequestEvent | Undecodable | None,
+    ) -> None:
+        self.api_key = api_key
+        self.version = version
+        self.correlation_id = correlation_id
+        self.time = time
+        self.position = position
+        self.size = size
+        self.server_losses = server_losses
+        self.known = known
+        self._event = event
+
+    @property
+    def request(self) -> RequestEvent | Undecodable:
+        """Its event."""
+        if self._event is None:
+            assert self.known is not None
+            self._event = self.known.event(self.time, self.position, self.correlation_id)
+        return self._event
 
 
 @mypyc_attr(serializable=True)
@@ -43,7 +70,8 @@ class InFlightRequests:
         self._max_requests = max_requests
         self._max_bytes = max_bytes
         self._queue: deque[InFlightRequest] = deque()
-        self._by_id: dict[int, list[InFlightRequest]] = {}
+        self._by_id: dict[int, InFlightRequest] = {}  # the oldest
+        self._again: dict[int, deque[InFlightRequest]] = {}  # the others with its id, where there are any
         self.bytes = 0
         """The sum of their sizes."""
         self.id_prefixes: set[int] = set()
@@ -66,38 +94,50 @@ class InFlightRequests:
 
     def oldest(self, correlation_id: int) -> InFlightRequest:
         """The oldest request with this id; ``KeyError`` if there is none."""
-        return self._by_id[correlation_id][0]
+        return self._by_id[correlation_id]
 
     def add(self, request: InFlightRequest) -> list[InFlightRequest]:
         """Append ``request``, and remove and return the oldest requests beyond the limits."""
-        self._queue.append(request)
-        self._by_id.setdefault(request.correlation_id, []).append(request)
-        self.bytes += request.size
-        if len(self.id_prefixes) <= MAX_ID_PREFIXES:
-            self.id_prefixes.add(request.correlation_id >> 16)
+        self.append(request)
         dropped = []
         while len(self._queue) > self._max_requests or (self.bytes > self._max_bytes and len(self._queue) > 1):
-            dropped.append(self._pop())
+            dropped.append(self.pop())
         return dropped
+
+    def append(self, request: InFlightRequest) -> None:
+        """Like ``add``, for one that there is room for."""
+        self._queue.append(request)
+        correlation_id = request.correlation_id
+        if correlation_id in self._by_id:
+            self._again.setdefault(correlation_id, deque()).append(request)
+        else:
+            self._by_id[correlation_id] = request
+        self.bytes += request.size
+        if len(self.id_prefixes) <= MAX_ID_PREFIXES:
+            self.id_prefixes.add(correlation_id >> 16)
 
     def take(self, correlation_id: int) -> tuple[InFlightRequest, list[InFlightRequest]]:
         """Remove and return the oldest request with this id, and all requests before it; ``KeyError`` if none has
         it."""
         answered = self.oldest(correlation_id)
         passed_over = []
-        while (request := self._pop()) is not answered:
+        while (request := self.pop()) is not answered:
             passed_over.append(request)
         return answered, passed_over
 
     def clear(self) -> list[InFlightRequest]:
         """Remove and return all requests, in order."""
-        return [self._pop() for _ in range(len(self._queue))]
+        return [self.pop() for _ in range(len(self._queue))]
 
-    def _pop(self) -> InFlightRequest:
+    def pop(self) -> InFlightRequest:
+        """Remove and return the oldest request."""
         oldest = self._queue.popleft()
-        same_id = self._by_id[oldest.correlation_id]
-        del same_id[0]
-        if not same_id:
-            del self._by_id[oldest.correlation_id]
+        correlation_id = oldest.correlation_id
+        if self._again and (others := self._again.get(correlation_id)):
+            self._by_id[correlation_id] = others.popleft()
+            if not others:
+                del self._again[correlation_id]
+        else:
+            del self._by_id[correlation_id]
         self.bytes -= oldest.size
         return oldest

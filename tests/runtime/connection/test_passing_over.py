@@ -14,9 +14,10 @@ from kwire.connection import (
     Direction,
     RequestEvent,
     ResponseEvent,
-    event_reader,
+    known_headers,
 )
-from kwire.connection.events import Event, Passed
+from kwire.connection.events import Event
+from kwire.connection.in_flight import InFlightRequest
 from kwire.frames import frame
 from kwire_kafka import PROTOCOL, ApiVersionsRequest, HeartbeatRequest, HeartbeatResponse, ProduceRequest
 
@@ -36,11 +37,14 @@ def answered(message: Any, version: int, number: int) -> tuple[Direction, bytes]
     return SERVER, frame(PROTOCOL.encode_response(message, version, correlation_id=number))
 
 
-def told(event: Event) -> tuple[Any, ...]:
-    kind = {RequestEvent: CLIENT, ResponseEvent: SERVER, Passed: event.direction}.get(type(event), repr(event))
-    request = event.request if isinstance(event, (Passed, ResponseEvent)) else event
+def passed_over(passing: ConnectionDecoder, direction: Direction, data: bytes, time: float) -> InFlightRequest | None:
+    return passing.pass_request(data, time) if direction == CLIENT else passing.pass_response(data, time)
+
+
+def told(event: Event | InFlightRequest) -> tuple[Any, ...]:
+    request = event.request if isinstance(event, (InFlightRequest, ResponseEvent)) else event
     assert isinstance(request, RequestEvent)
-    return kind, event.time, event.position, request.name, request.position, request.header
+    return request.name, request.time, request.position, request.header, request.expects_response
 
 
 HEARTBEATS: Sent = [
@@ -50,11 +54,11 @@ HEARTBEATS: Sent = [
 
 def test_requests_and_responses_like_earlier_ones_are_passed_over() -> None:
     read, passing = decoder(), decoder()
-    event_reader._known.cache_clear()
+    known_headers.known_headers.cache_clear()
     kinds = []
     for time, (direction, data) in enumerate(HEARTBEATS):
         expected = read.feed(direction, data, float(time))
-        passed = passing.pass_over(direction, data, float(time))
+        passed = passed_over(passing, direction, data, float(time))
         events = [passed] if passed else passing.feed(direction, data, float(time))
         kinds.append(passed is not None)
         assert [told(event) for event in events] == [told(event) for event in expected]
@@ -65,21 +69,25 @@ def test_requests_and_responses_like_earlier_ones_are_passed_over() -> None:
 def test_the_first_of_a_connection_is_passed_over_like_those_of_others() -> None:
     first, second, other = decoder(), decoder(), decoder(bodies=False)
     first.feed(*HEARTBEATS[0], 0.0)
-    assert second.pass_over(*HEARTBEATS[0], 0.0) is not None
-    event_reader._known.cache_clear()
-    assert pickle.loads(pickle.dumps(first)).pass_over(*HEARTBEATS[2], 0.0) is None, "not stored with a connection"
+    assert passed_over(second, *HEARTBEATS[0], 0.0) is not None
+    known_headers.known_headers.cache_clear()
+    assert passed_over(pickle.loads(pickle.dumps(first)), *HEARTBEATS[2], 0.0) is None, "not stored with a connection"
     first.feed(*asked(ApiVersionsRequest(), 3, 1), 0.0)
-    assert other.pass_over(*asked(ApiVersionsRequest(), 3, 1), 0.0) is None
+    assert passed_over(other, *asked(ApiVersionsRequest(), 3, 1), 0.0) is None
 
 
 def test_the_body_begins_after_size_and_header() -> None:
     passing = decoder()
     passing.feed(*HEARTBEATS[0], 0.0)
     for direction, data in HEARTBEATS[1:3]:
-        passed = passing.pass_over(direction, data, 1.0)
+        passed = passed_over(passing, direction, data, 1.0)
         assert passed is not None
-        message = HeartbeatRequest if direction == CLIENT else HeartbeatResponse
-        assert message.decode(data[passed.body :], 4) == message()
+        assert passed.known is not None
+        message: Any = HeartbeatResponse
+        body = passed.known.answer
+        if direction == CLIENT:
+            message, body = HeartbeatRequest, 4 + passed.known.offset
+        assert message.decode(data[body:], 4) == message()
 
 
 @pytest.mark.parametrize(
@@ -96,13 +104,13 @@ def test_the_body_begins_after_size_and_header() -> None:
     ids=["wanted", "no response", "two", "part", "nothing", "empty", "unknown"],
 )
 def test_anything_else_is_left_alone(data: bytes) -> None:
-    event_reader._known.cache_clear()
+    known_headers.known_headers.cache_clear()
     passing = decoder()
     for direction, first in (HEARTBEATS[0], HEARTBEATS[1], asked(ApiVersionsRequest(), 3, 1)):
         passing.feed(direction, first, 0.0)
     passing.feed(*asked(ProduceRequest(acks=0), 9, 2), 0.0)
     before = passing.held, passing.in_flight
-    assert passing.pass_over(CLIENT, data, 1.0) is None
+    assert passed_over(passing, CLIENT, data, 1.0) is None
     assert (passing.held, passing.in_flight) == before
 
 
@@ -110,13 +118,13 @@ def test_a_response_out_of_order_and_one_within_a_frame_are_left_alone() -> None
     passing = decoder()
     for direction, data in (HEARTBEATS[0], HEARTBEATS[2]):
         passing.feed(direction, data, 0.0)
-    assert passing.pass_over(*HEARTBEATS[3], 1.0) is None
+    assert passed_over(passing, *HEARTBEATS[3], 1.0) is None
     passing.feed(SERVER, HEARTBEATS[1][1][:6], 1.0)
-    assert passing.pass_over(*HEARTBEATS[1], 1.0) is None
+    assert passed_over(passing, *HEARTBEATS[1], 1.0) is None
 
 
 def test_nothing_is_passed_over_where_requests_are_kept() -> None:
     keeping = decoder(keep_requests=True)
     for direction, data in HEARTBEATS:
-        assert keeping.pass_over(direction, data, 0.0) is None
+        assert passed_over(keeping, direction, data, 0.0) is None
         keeping.feed(direction, data, 0.0)
