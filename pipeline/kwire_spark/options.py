@@ -104,6 +104,13 @@ class Options:
             ports.update(range(first, last + 1))
         return frozenset(ports)
 
+    def duration(self, name: str) -> int:
+        """Seconds, from a number with the unit s, m or h, such as ``90s``; 0 if it is missing."""
+        value = (self.text(name) or "0s").strip()
+        if not (match := re.fullmatch(r"(\d+)\s*([smh])", value)) or (self.text(name) and not int(match[1])):
+            raise self._error(name, "a time, such as 90s, 10m or 1h")
+        return int(match[1]) * {"s": 1, "m": 60, "h": 3600}[match[2]]
+
     def time(self, name: str) -> float | None:
         """Seconds since the epoch, from such a number or an ISO date with optional time (in UTC unless it has a
         zone)."""

@@ -9,14 +9,19 @@ from dataclasses import dataclass
 from kwire_spark.capture.packets import Link, link_of
 from kwire_spark.capture.pcap import BELIEVED, LARGEST, LATEST, Mark, Record, Report, resumed
 from kwire_spark.storage import Window
+from kwire_spark.unread import DROPPED
 
-SECTION, INTERFACE, OLD_PACKET, SIMPLE_PACKET, PACKET, SECRETS = 0x0A0D0D0A, 1, 2, 3, 6, 10
+SECTION, INTERFACE, OLD_PACKET, SIMPLE_PACKET, STATISTICS, PACKET, SECRETS = 0x0A0D0D0A, 1, 2, 3, 5, 6, 10
 KEY_LOG = 0x544C534B
 """The type of the secrets that are a key log of TLS."""
 MAGIC = struct.pack("<I", SECTION)
 """The same in both byte orders; the field after the next one indicates the order."""
 ORDERS = {b"\x4d\x3c\x2b\x1a": "<", b"\x1a\x2b\x3c\x4d": ">"}
 TSRESOL, TSOFFSET = 9, 14
+IFDROP, OSDROP = 5, 7
+"""How many packets an interface has dropped, and the operating system, since the capture began."""
+MOST_DROPPED = 1 << 40
+"""Larger counts are no counts: all ones mean that it is unknown."""
 MOST_INTERFACES = 1 << 16
 """The most interfaces of a section: more would exhaust memory, and no real capture has them."""
 SMALLEST = 28
@@ -39,6 +44,7 @@ def pcapng_records(window: Window, report: Report) -> Iterator[Record]:
     order, at, size, time = "<", 0, 0, 0.0
     unpack = struct.Struct("<IIIIIII").unpack_from
     interfaces: list[_Interface] = []
+    dropped: dict[int, int] = {}
     while True:
         buffer, end = window.buffer, len(window.buffer)
         while at + SMALLEST <= end:
@@ -49,7 +55,7 @@ def pcapng_records(window: Window, report: Report) -> Iterator[Record]:
                     break
                 order = byte_order
                 unpack = struct.Struct(order + "IIIIIII").unpack_from
-                size, interfaces = unpack(buffer, at)[1], []
+                size, interfaces, dropped = unpack(buffer, at)[1], [], {}
             stop = at + size
             if stop > end or size < 12 or size & 3:
                 break
@@ -64,6 +70,11 @@ def pcapng_records(window: Window, report: Report) -> Iterator[Record]:
                     report.add(window.base + at, _wrong(number, interfaces, captured, size - 32), "packet")
             elif kind == INTERFACE and len(interfaces) < MOST_INTERFACES:
                 interfaces.append(_interface(buffer, at, stop, order, window.base, report))
+            elif kind == STATISTICS and len(dropped) < MOST_INTERFACES:
+                told = _dropped(buffer[at + 20 : stop - 4], order)
+                if told > dropped.get(number, 0):
+                    report.count(window.base + at, DROPPED, 0, told - dropped.get(number, 0))
+                    dropped[number] = told
             elif kind == SECRETS and report.secrets is not None and number == KEY_LOG:
                 report.secrets(buffer[at + 16 : min(at + 16 + high, stop - 4)])
             elif kind in (SIMPLE_PACKET, OLD_PACKET):
@@ -112,6 +123,13 @@ def _interface(buffer: bytes, at: int, stop: int, order: str, base: int, report:
         elif code == TSOFFSET and len(value) == 8:
             (offset,) = struct.unpack(order + "q", value)
     return _Interface(link_of(number), snaplen, unit, offset)
+
+
+def _dropped(options: bytes, order: str) -> int:
+    """The number of packets that were dropped, by the options of a block with statistics."""
+    told = [value for code, value in _options(options, order) if code in (IFDROP, OSDROP) and len(value) == 8]
+    counts = [int(struct.unpack(order + "Q", value)[0]) for value in told]
+    return sum(count for count in counts if count <= MOST_DROPPED)
 
 
 def _options(data: bytes, order: str) -> Iterator[tuple[int, bytes]]:

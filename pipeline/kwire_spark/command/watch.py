@@ -1,4 +1,4 @@
-"""``kwire-spark watch``: the table of clients, kept up to date while captures arrive in a folder."""
+"""``kwire-spark watch``: the table of clients, kept up to date while packets arrive."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import signal
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +13,10 @@ import click
 
 from kwire_spark.command.common import DEFAULT_OUT, only_writer
 from kwire_spark.command.options import MASTER, OWNERS, PORTS, PROTOCOL, QUIET, TABLE_FORMAT
+from kwire_spark.command.watch_inputs import FolderInput, InterfacesInput, WatchInput, filter_for
 from kwire_spark.options import OptionError, Options
 from kwire_spark.reports.text import counted
+from kwire_spark.streaming.interfaces import CaptureError
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
@@ -26,7 +27,36 @@ POLL_SECONDS = 1.0
 
 
 @click.command
-@click.argument("folder", metavar="FOLDER")
+@click.argument("folder", metavar="[FOLDER]", required=False)
+@click.option(
+    "--interface",
+    "-i",
+    "interfaces",
+    multiple=True,
+    metavar="NAME",
+    help="Capture on this interface, or on any, with dumpcap or tcpdump. Can be given several times.",
+)
+@click.option(
+    "--filter",
+    "pcap_filter",
+    metavar="FILTER",
+    help="What to capture, as for tcpdump; default: TCP, with --ports to and from these.",
+)
+@click.option(
+    "--snap-length",
+    type=click.IntRange(64, 262_144),
+    default=262_144,
+    metavar="BYTES",
+    help="Capture so much of each packet; default: all. 200 bytes are enough to know who uses what.",
+)
+@click.option(
+    "--disk",
+    default="1g",
+    show_default=True,
+    metavar="SIZE",
+    help="How much captured packets may take until they are read; more are dropped, and counted.",
+)
+@click.option("--for", "duration", metavar="TIME", help="End after this time, such as 60s, 10m or 1h.")
 @click.option(
     "--out", default=DEFAULT_OUT, metavar="DIR", show_default=True, help="Folder of the table and its checkpoint."
 )
@@ -56,7 +86,12 @@ POLL_SECONDS = 1.0
 @OWNERS
 @QUIET
 def watch(
-    folder: str,
+    folder: str | None,
+    interfaces: tuple[str, ...],
+    pcap_filter: str | None,
+    snap_length: int,
+    disk: str,
+    duration: str | None,
     out: str,
     once: bool,
     table_format: str,
@@ -69,7 +104,8 @@ def watch(
     owners: str | None,
     quiet: bool,
 ) -> int:
-    """Keep the table clients up to date with the captures that arrive in FOLDER, until interrupted.
+    """Keep the table clients up to date with the captures that arrive in FOLDER, or with the packets of an interface,
+    until interrupted.
 
     Each file is read once, when it no longer grows: rotate files with tcpdump -G or dumpcap -b. Run with the same
     DIR, the command continues where it stopped. With --target, DIR has the page readiness.html, which loads itself
@@ -82,46 +118,75 @@ def watch(
     from kwire_spark.streaming import follow, keep_clients
     from kwire_spark.tables.clients import EXCHANGE_COLUMNS
 
-    if not Path(folder).is_dir():
-        raise OptionError(f"{folder}: no such folder")
     if owners and not targets:
         raise OptionError("--owners needs --target")
-    options = Options({"ports": ports or "", "protocol": protocol or ""})
+    options = Options({"ports": ports or "", "protocol": protocol or "", "--disk": disk, "--for": duration or ""})
     broker_ports, messages = options.ports("ports"), options.protocol()
+    seconds = options.duration("--for")
+    if interfaces and folder:
+        raise OptionError(f"watch either the folder {folder} or --interface")
+    if interfaces and not (master or "local").startswith("local"):
+        raise OptionError("--interface captures on this machine: leave out --master")
+    if interfaces and once:
+        raise OptionError("--once is for a folder: with --interface, say how long with --for")
     console = Console(stderr=True, quiet=quiet)
     live = live_report(out, table_format, targets, owners, messages, console) if targets else None
-    with only_writer(out), _interruption() as interrupted, console.status("Starting Spark …") as status:
-        packets = spark_session(master).readStream.format("kafka_packets").option("settled", settled).load(folder)
+    given: WatchInput
+    if interfaces:
+        chosen = filter_for(broker_ports, pcap_filter)
+        given = InterfacesInput(interfaces, chosen, snap_length, options.size("--disk", 1 << 30))
+    elif folder:
+        given = FolderInput(folder, settled)
+    else:
+        raise OptionError("name a folder to watch, or an interface with --interface")
+    with (
+        only_writer(out),
+        interruption() as interrupted,
+        given.within(),
+        console.status("Starting Spark …") as status,
+    ):
         exchanges = follow(
-            packets, rows="exchanges", columns=EXCHANGE_COLUMNS, ports=broker_ports, late=late, protocol=messages
+            given.packets(spark_session(master, brief=False, **given.settings)),
+            rows="exchanges",
+            columns=EXCHANGE_COLUMNS,
+            ports=broker_ports,
+            late=late,
+            protocol=messages,
         )
         trigger: dict[str, Any] = {"availableNow": True} if once else {"processingTime": f"{POLL_SECONDS} seconds"}
-        query = (
-            keep_clients(exchanges, out, format=table_format, inputs=f"captures in {folder}")
-            .trigger(**trigger)
-            .start()
-        )
+        query = keep_clients(exchanges, out, format=table_format, inputs=given.name).trigger(**trigger).start()
         progress = ProgressPrinter(console)
+        end = time.monotonic() + seconds if seconds else float("inf")
         pending = True  # the table may be there from before
-        while query.isActive and not interrupted.wait(POLL_SECONDS):
+        while query.isActive and not given.problem and time.monotonic() < end:
+            if interrupted.wait(POLL_SECONDS):
+                break
             pending |= progress.update(query)
+            progress.lost(given.dropped)
             if pending and live is not None:
                 pending = not live.update()
-            status.update(f"{progress} so far; waiting for captures in {folder} …")
+            status.update(f"{progress} so far; waiting for {given.waiting} …")
+        problem = given.problem
+        if given.end() and query.isActive:
+            status.update("Reading what was captured …")
+            query.processAllAvailable()
         while query.isActive and query.status["isTriggerActive"] and query.status["isDataAvailable"]:
             time.sleep(POLL_SECONDS / 10)  # let the current batch finish, or its work is lost
         query.stop()
         progress.update(query)
+        progress.lost(given.dropped)
         if live is not None:
             live.update()
     if (error := query.exception()) is not None:
         raise error
     console.print(f"{progress}; the table is [bold]{out}/clients[/bold]", highlight=False)
+    if problem:
+        raise CaptureError(problem)
     return 0
 
 
 @contextmanager
-def _interruption() -> Iterator[Event]:
+def interruption() -> Iterator[Event]:
     """An event that is set by the first SIGINT or SIGTERM; a second one ends the process at once."""
     interrupted = Event()
     with ExitStack() as handlers:
@@ -142,10 +207,17 @@ class ProgressPrinter:
     def __init__(self, console: Console) -> None:
         self._console = console
         self._last_batch = -1
-        self.batches = self.packets = self.late = 0
+        self.batches = self.packets = self.late = self.missing = 0
 
     def __str__(self) -> str:
         return f"{counted(self.packets, 'packet')} in {counted(self.batches, 'batch', 'batches')}"
+
+    def lost(self, packets: int) -> None:
+        """Say how many packets were dropped while capturing, in all, when there are more than before."""
+        if packets > self.missing:
+            self.missing = packets
+            told = f"[yellow]dropped[/yellow] {counted(packets, 'packet')} while capturing, up to now: capture fewer "
+            self._console.print(f"{told}(--filter), or less of each (--snap-length)", highlight=False)
 
     def update(self, query: StreamingQuery) -> bool:
         """Add the batches since the last update; whether there are any."""

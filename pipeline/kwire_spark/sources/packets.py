@@ -11,6 +11,7 @@
                   packets immediately (``tcpdump -U``), or set a time longer than the pauses between writes. If a file
                   grows after it was read, a row with ``_corrupt`` gives the first byte that was not read.
 ``filesAtOnce``   largest number of files in a batch of a stream (default: 32)
+``consume``       whether a stream removes each file when it was processed (default: false)
 ================  ====================================================================================================
 
 Rows are ``columns.PACKETS`` with all bytes, secrets included: ``streaming.follow`` removes those. The checkpoint of
@@ -68,6 +69,7 @@ class PacketStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._schema = selected(PACKETS, schema)
         self._settled = options.number("settled", 5)
         self._most = options.number("filesAtOnce", 32, 1)
+        self._consumes = options.flag("consume", False)
         self._only: frozenset[str] | None = None
 
     def initialOffset(self) -> dict[str, int]:
@@ -106,7 +108,10 @@ class PacketStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return packet_batches(file_packets(path) if taken is None else [Broken(path, taken, grown)], self._schema)
 
     def commit(self, end: dict[str, int]) -> None:
-        """Does nothing: the checkpoint has the files that were read."""
+        """The files of a batch were processed: the checkpoint has them."""
+        for path in end if self._consumes else ():
+            with suppress(OSError):
+                Path(path).unlink()
 
     def _ready(self) -> dict[str, int]:
         """The files that do not grow any more, with their sizes; there may be none yet. Empty files are not read yet:

@@ -1,0 +1,112 @@
+"""What ``watch`` reads: captures that arrive in a folder, packets of interfaces, or of a Kafka topic."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import TYPE_CHECKING
+
+from kwire_spark.options import OptionError
+from kwire_spark.streaming.interfaces import ANY, InterfaceCapture
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+ALL = "tcp"
+"""What is captured unless something else is asked for."""
+
+
+class WatchInput:
+    """``name`` is for reports, ``waiting`` for the terminal. What it captures with runs ``within`` a block."""
+
+    name = waiting = ""
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """Of the Spark session that it needs."""
+        return {}
+
+    def within(self) -> AbstractContextManager[object]:
+        return nullcontext()
+
+    def packets(self, spark: SparkSession) -> DataFrame:
+        """The stream."""
+        raise NotImplementedError
+
+    @property
+    def dropped(self) -> int:
+        """How many packets were lost before they could be read, as far as that is known."""
+        return 0
+
+    @property
+    def problem(self) -> str:
+        """Why nothing more will come; empty if more may."""
+        return ""
+
+    def end(self) -> bool:
+        """Let nothing more come; whether what has come is lost unless it is read now."""
+        return False
+
+
+class FolderInput(WatchInput):
+    """Captures that others write."""
+
+    def __init__(self, folder: str, settled: int) -> None:
+        if not Path(folder).is_dir():
+            raise OptionError(f"{folder}: no such folder")
+        self._folder, self._settled = folder, settled
+        self.name = f"captures in {folder}"
+        self.waiting = f"captures in {folder}"
+
+    def packets(self, spark: SparkSession) -> DataFrame:
+        return spark.readStream.format("kafka_packets").option("settled", self._settled).load(self._folder)
+
+
+class InterfacesInput(WatchInput):
+    """What dumpcap or tcpdump captures, in files that are removed when they were read."""
+
+    def __init__(self, interfaces: Sequence[str], pcap_filter: str, snap_length: int, most: int) -> None:
+        """``pcap_filter`` is libpcap's; all of TCP if it is empty, but not where Spark's own traffic is: it would
+        grow by what it captures."""
+        if not pcap_filter and (own := [name for name in interfaces if name == ANY or name.startswith("lo")]):
+            raise OptionError(
+                f"Spark's own traffic is on {own[0]}: name the brokers' ports with --ports, or a --filter"
+            )
+        from kwire_spark.session import private_folder
+
+        self.name = f"packets on {', '.join(interfaces)}"
+        self.waiting = self.name
+        folder = Path(mkdtemp(prefix="packets-", dir=private_folder()))
+        self._capture = InterfaceCapture(
+            interfaces, folder, pcap_filter=pcap_filter or ALL, snap_length=snap_length, most=most
+        )
+
+    def within(self) -> InterfaceCapture:
+        return self._capture
+
+    def packets(self, spark: SparkSession) -> DataFrame:
+        reader = spark.readStream.format("kafka_packets").options(settled=0, consume=True)
+        return reader.load(str(self._capture.folder))
+
+    @property
+    def dropped(self) -> int:
+        return self._capture.dropped
+
+    @property
+    def problem(self) -> str:
+        return self._capture.problem
+
+    def end(self) -> bool:
+        self._capture.stop()
+        return True
+
+
+def filter_for(ports: frozenset[int], given: str | None) -> str:
+    """libpcap's filter for the connections of these brokers, unless one is given; empty without both.
+
+    >>> filter_for(frozenset({9092, 9093}), None)
+    'tcp port 9092 or tcp port 9093'
+    """
+    return (given or " or ".join(f"tcp port {port}" for port in sorted(ports))).strip()
