@@ -46,13 +46,26 @@ def redacted(protocol: MessageRegistry, message: M, asked: Request | RequestEven
 
 
 def redacted_bytes(
-    protocol: MessageRegistry, data: bytes, start: int, message: Message | None, version: int | None
+    protocol: MessageRegistry,
+    data: bytes,
+    start: int,
+    message: Message | None,
+    version: int | None,
+    asked: Request | RequestEvent | None = None,
 ) -> bytes:
-    """``data`` without the secrets of the message that it has from ``start`` on; empty if that cannot be decoded."""
+    """``data`` without the secrets of the message that it has from ``start`` on; empty if that cannot be decoded.
+
+    What follows a message that may have secrets may be anything, and is removed too. ``asked`` is that of
+    :func:`redacted`.
+    """
     if message is None or version is None:
         return b""
-    clean = redacted(protocol, message)
-    return data if clean is message else data[:start] + clean.encode(version)
+    clean, cls = redacted(protocol, message, asked), type(message)
+    if clean is not message:
+        return data[:start] + clean.encode(version)
+    if cls.__name__ not in SECRETS or cls.__name__ == FETCHED:
+        return data
+    return data[: cls.decode_from(data, version, LIKE_KAFKA, start=start)[1]]
 
 
 def places(cls: type[Message]) -> list[Place]:

@@ -268,6 +268,12 @@ def test_secrets_that_cannot_be_decoded_are_not_shown() -> None:
     assert row["raw"] is None
 
 
+def test_what_follows_a_login_is_not_shown() -> None:
+    login = asked(SaslAuthenticateRequest(), 2, 1)[2][4:]
+    row, _ = cells(pieces([(CLIENT, 0.0, frame(login + b"hunter2"))]))
+    assert (row["kind"], row["raw"]) == ("request", login)
+
+
 def test_error_codes_are_found_wherever_they_are() -> None:
     topics = [
         FetchableTopicResponse(partitions=[PartitionData(error_code=code) for code in codes])

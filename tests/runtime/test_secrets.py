@@ -16,10 +16,10 @@ from kwire.connection.events import CLIENT
 from kwire.errors import DecodeError
 from kwire.json_form import JsonFormError
 from kwire.logs import decode_record
-from kwire.message import Struct
+from kwire.message import Message, Struct
 from kwire.protocol import Request
 from kwire.records import Record, RecordsError, encode_batch, read_batches
-from kwire.redaction import redacted
+from kwire.redaction import redacted, redacted_bytes
 from kwire.schema import BLOBS, struct_class, walk
 from kwire.secrets import HIDDEN, METADATA_TOPIC, METADATA_TOPIC_ID, SECRETS, is_sensitive
 from kwire.trace import (
@@ -181,6 +181,15 @@ def test_the_cluster_metadata_in_a_fetch_is_hidden_and_other_topics_are_not() ->
     assert redacted(PROTOCOL, by_id).responses[0].partitions[0].records == b""
     other = response(b"x", topic="t")
     assert redacted(PROTOCOL, other) is other
+
+
+@pytest.mark.parametrize("message", [SaslAuthenticateRequest(), AlterConfigsRequest(), UserScramCredentialRecord()])
+@pytest.mark.parametrize("start", [0, 3])
+def test_what_follows_a_message_that_may_have_secrets_is_taken_out(message: Message, start: int) -> None:
+    version = message.VALID_VERSIONS[-1]
+    data = bytes(start) + message.encode(version)
+    assert redacted_bytes(PROTOCOL, data + b"hunter2", start, message, version) == data
+    assert redacted_bytes(PROTOCOL, data, start, message, version) == data
 
 
 def test_what_is_in_an_envelope_is_redacted() -> None:

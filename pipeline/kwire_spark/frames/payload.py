@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from kwire.connection import RequestEvent, ResponseEvent, Undecodable
 from kwire.connection.events import CLIENT, SERVER
 from kwire.errors import KwireError
-from kwire.redaction import redacted
+from kwire.redaction import redacted_bytes
 from kwire.secrets import SECRETS
 
 if TYPE_CHECKING:
@@ -41,10 +41,7 @@ def shown(protocol: MessageRegistry, event: RequestEvent | ResponseEvent | Undec
     if isinstance(event, ResponseEvent) and isinstance(event.request, RequestEvent):
         if isinstance(event.request.inner, RequestEvent):
             asked = event.request.inner
-    clean = redacted(protocol, event.message, asked)
-    if clean is event.message:
-        return event.data
     try:
-        return event.data[: event.body_offset] + clean.encode(event.version)
+        return redacted_bytes(protocol, event.data, event.body_offset, event.message, event.version, asked)
     except KwireError:
         return None
