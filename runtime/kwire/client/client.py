@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from kwire import __version__
 from kwire.client.errors import AuthenticationError, BrokerError, other_protocol, reason
+from kwire.client.opening import open_connection
 from kwire.client.security import Security
 from kwire.connection import ClientConnection, NoCommonVersionError, ResponseEvent, SaslToken, Undecodable
 from kwire.errors import DecodeError, EncodeError
@@ -56,14 +57,15 @@ async def connect(
     client = Client(host, port, protocol, security, client_id, timeout, max_response)
     try:
         async with asyncio.timeout(timeout):
-            client._reader, client._writer = await asyncio.open_connection(host, port, ssl=security.tls)
+            client._reader, client._writer = await open_connection(host, port, security.tls)
             await client._negotiate()
             if security.sasl is not None:
                 await client._login(security.sasl)
     except _FAILURES as error:
         await client.close()
         why = reason(error, tls=security.tls is not None, seconds=timeout)
-        if isinstance(error, TimeoutError) and not client.versions and await _is_http(host, port):
+        silent = isinstance(error, TimeoutError) and client._reader is not None and not client.versions
+        if silent and await _is_http(host, port):
             why = other_protocol(b"HTTP/1.1 ")
         raise BrokerError(f"{client.address}: {why}") from None
     except NoCommonVersionError as error:
@@ -227,7 +229,7 @@ async def _is_http(host: str, port: int) -> bool:
     """Whether a silent port belongs to an HTTP server, which waits for the end of a line."""
     with suppress(OSError):
         async with asyncio.timeout(5):
-            reader, writer = await asyncio.open_connection(host, port)
+            reader, writer = await open_connection(host, port)
             try:
                 writer.write(_HEAD)
                 return bool(other_protocol(await reader.readexactly(9)))

@@ -7,6 +7,7 @@ import json
 import re
 import socket
 import ssl
+import threading
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -274,6 +275,30 @@ def test_what_is_not_kafka_is_named_in_a_sentence(server: Loopback, reason: str)
     with server as broker:
         silent = isinstance(server, HttpServer) or "no answer" in reason
         assert re.fullmatch(reason, refusal(broker.port, timeout=0.3 if silent else 5.0))
+
+
+def test_a_name_that_takes_long_to_resolve_outlasts_no_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
+    done, waited = threading.Event(), []
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *given, **named: waited.append(done.wait(30)))
+    try:
+        assert refusal(9092, host="slow.example", timeout=0.1) == "no answer within 0.1 s"
+        assert not waited
+    finally:
+        done.set()
+
+
+def test_the_addresses_of_a_host_are_tried_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server((HOST, 0)) as listener:
+        closed = listener.getsockname()
+    with Loopback() as broker:
+        ends = [closed, (HOST, broker.port)]
+        found = [(socket.AF_INET, socket.SOCK_STREAM, 0, "", end) for end in ends]
+        monkeypatch.setattr(socket, "getaddrinfo", lambda *given, **named: found)
+        assert talk(broker.port, host="broker.example").cluster_id == "cluster"
+        found.pop()
+        assert refusal(broker.port, host="broker.example") == "connection refused: nothing listens on this port"
+        found.pop()
+        assert refusal(broker.port, host="broker.example") == "broker.example has no address"
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,66 @@
+"""The TCP connection below a client, with TLS or without."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from contextlib import suppress
+from threading import Thread
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import ssl
+
+
+async def open_connection(
+    host: str, port: int, tls: ssl.SSLContext | None = None
+) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """A connection to the first address of a host that accepts one. ``OSError`` of the last if none does.
+
+    Unlike asyncio's own, it leaves nothing behind that ``asyncio.run`` waits for.
+    """
+    problem = OSError(f"{host} has no address")
+    for family, kind, protocol, _, address in await _addresses(host, port):
+        try:
+            end = await _connected(socket.socket(family, kind, protocol), address)
+        except OSError as error:
+            problem = error
+        else:
+            return await asyncio.open_connection(sock=end, ssl=tls, server_hostname=host if tls else None)
+    raise problem
+
+
+async def _connected(end: socket.socket, address: Any) -> socket.socket:
+    try:
+        end.setblocking(False)
+        await asyncio.get_running_loop().sock_connect(end, address)
+    except BaseException:
+        end.close()
+        raise
+    return end
+
+
+async def _addresses(host: str, port: int) -> list[Any]:
+    """The addresses of a host, by a thread that nobody has to wait for: the system may take minutes."""
+    loop = asyncio.get_running_loop()
+    found: asyncio.Future[list[Any]] = loop.create_future()
+
+    def settle(addresses: list[Any], error: Exception | None) -> None:
+        if found.cancelled():
+            return
+        if error is None:
+            found.set_result(addresses)
+        else:
+            found.set_exception(error)
+
+    def ask() -> None:
+        addresses, problem = [], None
+        try:
+            addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        except (OSError, UnicodeError) as error:
+            problem = error
+        with suppress(RuntimeError):  # the loop is closed
+            loop.call_soon_threadsafe(settle, addresses, problem)
+
+    Thread(target=ask, daemon=True).start()
+    return await found
