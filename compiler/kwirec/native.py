@@ -99,6 +99,9 @@ extensions = mypycify(
 )
 uses = Counter(source for extension in extensions for source in extension.sources)
 shared = [source for source, count in uses.items() if count > 1]  # mypyc's own runtime: compiled once, for all
+first = next(extension for extension in extensions if extension.include_dirs)
+folders = [*first.include_dirs, sysconfig.get_path("include")]
+runtime = {{"sources": shared, "include_dirs": folders, "cflags": [*first.extra_compile_args, *{flags!r}]}}
 for extension in extensions:
     extension.sources = [source for source in extension.sources if source not in shared]
     extension.extra_compile_args = [*extension.extra_compile_args, *{flags!r}]
@@ -106,9 +109,6 @@ for extension in extensions:
         extension.depends = [*extension.depends, {header!r}]
         extension.extra_compile_args += {include_flags!r}
     extension.extra_link_args = {link_flags!r}
-first = next(extension for extension in extensions if extension.include_dirs)
-folders = [*first.include_dirs, sysconfig.get_path("include")]
-runtime = {{"sources": shared, "include_dirs": folders, "cflags": first.extra_compile_args}}
 setup(
     name="kwire-native",
     packages=[],
@@ -195,6 +195,8 @@ def compile_in_place(
         shutil.rmtree(work / "mypy")
         done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
     if done.returncode:
+        if not (work / "archive").exists():  # mypyc names the files of its runtime only for modules that it compiles
+            (work / "tools.txt").unlink()
         raise BuildError(_complaints(done.stdout + done.stderr))
     made = {file.with_name(file.stem + ending + SUFFIX) for file in files for ending in ("", "__mypyc")}
     for path in {path for folder in folders for path in libraries(folder)} - made:

@@ -7,6 +7,7 @@
 #include <Python.h>
 
 #include <CPy.h>
+#include <byteswriter_extra_ops.h>
 
 /* The first byte and the number of bytes of data[start:end]. */
 static inline const char *KwireOps_Cut(PyObject *data, int64_t start, int64_t end, Py_ssize_t *length) {
@@ -114,6 +115,74 @@ static inline PyObject *KwireOps_ReadI32s(PyObject *data, int64_t pos, int64_t c
 
 static inline PyObject *KwireOps_ReadI64s(PyObject *data, int64_t pos, int64_t count) {
     return KwireOps_ReadNumbers(data, pos, count, 8);
+}
+
+/* kwire.records.writing.write_coded(out, coded): there is room for all bytes of the number before the first is written. */
+static inline char KwireOps_WriteCoded(PyObject *out, int64_t coded) {
+    BytesWriterObject *writer = (BytesWriterObject *)out;
+    if (unlikely(!CPyBytesWriter_EnsureSize(writer, 10))) return CPY_NONE_ERROR;
+    unsigned char *start = (unsigned char *)writer->buf + writer->len, *at = start;
+    for (; coded > 127; coded >>= 7) *at++ = (unsigned char)(coded | 128);
+    *at++ = (unsigned char)coded;
+    writer->len += at - start;
+    return CPY_NONE;
+}
+
+/* kwire.records.writing.view(out): memoryview(out.getvalue()) without the copy */
+static inline PyObject *KwireOps_View(PyObject *out) {
+    BytesWriterObject *writer = (BytesWriterObject *)out;
+    return PyMemoryView_FromMemory(writer->buf, writer->len, PyBUF_READ);
+}
+
+/* Arguments by name, if the names are the very strings that the parameters have, as in calls that Python compiled. mypyc
+   compares all names with those of parameters that are not given. */
+static inline int KwireOps_TakeNamed(PyObject *const *args, Py_ssize_t count, PyObject *names, CPyArg_Parser *parser, ...) {
+    if (parser->kwtuple == NULL || parser->pos != 0 || count > parser->max) return 0;
+    Py_ssize_t named = PyTuple_GET_SIZE(names), left = named, known = PyTuple_GET_SIZE(parser->kwtuple);
+    va_list places;
+    va_start(places, parser);
+    for (Py_ssize_t index = 0; index < known; index++) {
+        PyObject **place = va_arg(places, PyObject **), *name = PyTuple_GET_ITEM(parser->kwtuple, index);
+        if (index < count) {
+            *place = args[index];
+            continue;
+        }
+        Py_ssize_t at = 0;
+        while (at < named && PyTuple_GET_ITEM(names, at) != name) at++;
+        if (at < named) {
+            *place = args[count + at];
+            left--;
+        } else if (index < parser->min) {
+            left = -1; /* missing */
+            break;
+        }
+    }
+    va_end(places);
+    return left == 0;
+}
+
+#ifndef Py_GIL_DISABLED
+#define CPyArg_ParseStackAndKeywordsSimple(args, count, names, parser, ...) \
+    (((names) != NULL && KwireOps_TakeNamed(args, (Py_ssize_t)(count), names, parser, __VA_ARGS__)) \
+     || CPyArg_ParseStackAndKeywordsSimple(args, count, names, parser, __VA_ARGS__))
+#endif
+
+/* kwire.native.made_by(cls, function), for one class of a module: calling the class calls the function. Without it, a tuple
+   and a dict are made of the arguments of each call. */
+typedef PyObject *(*KwireOps_Function)(PyObject *, PyObject *const *, Py_ssize_t, PyObject *);
+static KwireOps_Function KwireOps_maker;
+
+static inline PyObject *KwireOps_Make(PyObject *cls, PyObject *const *args, size_t count, PyObject *names) {
+    return KwireOps_maker(cls, args, (Py_ssize_t)PyVectorcall_NARGS(count), names);
+}
+
+static inline char KwireOps_MadeBy(PyObject *cls, PyObject *function) {
+    if (PyType_Check(cls) && PyCFunction_Check(function)
+        && PyCFunction_GET_FLAGS(function) == (METH_FASTCALL | METH_KEYWORDS)) {
+        KwireOps_maker = (KwireOps_Function)(void (*)(void))PyCFunction_GET_FUNCTION(function);
+        ((PyTypeObject *)cls)->tp_vectorcall = KwireOps_Make;
+    }
+    return CPY_NONE;
 }
 
 /* How an object is freed. Python limits the depth to which objects free each other by keeping those that are too deep in a

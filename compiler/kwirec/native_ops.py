@@ -10,15 +10,17 @@ from mypyc.codegen.emit import Emitter
 from mypyc.codegen.emitclass import SLOT_DEFS, generate_init_for_class
 from mypyc.ir.class_ir import ClassIR
 from mypyc.ir.func_ir import FuncIR
-from mypyc.ir.ops import ERR_MAGIC, Value
+from mypyc.ir.ops import ERR_MAGIC, ERR_NEVER, Value
 from mypyc.ir.rtypes import (
     RType,
     bytes_rprimitive,
+    bytes_writer_rprimitive,
     c_int_rprimitive,
     int64_rprimitive,
     is_bytes_rprimitive,
     is_int64_rprimitive,
     list_rprimitive,
+    none_rprimitive,
     object_rprimitive,
     str_rprimitive,
 )
@@ -37,11 +39,18 @@ def register() -> None:
     """Make mypyc use the operations for all that it compiles from now on."""
     specializers[("decode", bytes_rprimitive)].insert(0, decode_slice)
     specialize_function("kwire.uuids.Uuid")(make_from_slice)
-    specialize_function("kwire.native.install_constructors")(close_classes)
+    for name in ("install_constructors", "close_classes"):
+        specialize_function(f"kwire.native.{name}")(close_classes)
     for name in ("i16", "i32", "i64"):
         function_op(f"kwire.wire.read_{name}s", PLACE, list_rprimitive, f"KwireOps_Read{name.upper()}s", ERR_MAGIC)
     count: list[RType] = [int64_rprimitive]
     function_op("kwire.wire.empty_list", count, list_rprimitive, "KwireOps_EmptyList", ERR_MAGIC)
+    made_by: list[RType] = [object_rprimitive, object_rprimitive]
+    function_op("kwire.native.made_by", made_by, none_rprimitive, "KwireOps_MadeBy", ERR_NEVER)
+    coded: list[RType] = [bytes_writer_rprimitive, int64_rprimitive]
+    function_op("kwire.records.writing.write_coded", coded, none_rprimitive, "KwireOps_WriteCoded", ERR_MAGIC)
+    written: list[RType] = [bytes_writer_rprimitive]
+    function_op("kwire.records.writing.view", written, object_rprimitive, "KwireOps_View", ERR_MAGIC)
     append: list[RType] = [list_rprimitive, object_rprimitive]
     method_op("append", append, c_int_rprimitive, "KwireOps_Append", ERR_NEG_INT, priority=2)
     assert isinstance(SLOT_DEFS, dict)
@@ -77,7 +86,7 @@ def _slice(builder: IRBuilder, node: Expression) -> list[Value] | None:
 
 
 def close_classes(builder: IRBuilder, expr: CallExpr, callee: RefExpr) -> Value | None:
-    """At the end of a module of codecs: its classes have no subclasses.
+    """At the end of a module: its classes have no subclasses.
 
     mypyc cannot know in a library of one module. Then it knows that the attributes which ``__init__`` sets are always
     there, and neither looks for a value before it sets one, nor for one that is missing before it reads one.

@@ -25,6 +25,14 @@ def mypyc_attr(*attributes: str, **values: object) -> Callable[[type], type]:
     return lambda cls: cls
 
 
+def close_classes() -> None:
+    """The classes of the calling module have no subclasses. Does nothing when interpreted."""
+
+
+def made_by(cls: type, function: object) -> None:
+    """Calling ``cls`` calls ``function``, for one class of a module. Does nothing when interpreted."""
+
+
 def install_constructors(namespace: dict[str, Any]) -> None:
     """Replace every interpreted ``new_X`` by one that allocates and stores, on its first call, and let the docstrings
     of classes describe their fields.

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from kwire.native import i64, install_constructors, mypyc_attr
+from librt.strings import BytesWriter
+
+from kwire.native import i64, install_constructors, made_by, mypyc_attr
+from kwire.records.writing import view, write_coded
 from kwire.uuids import Uuid
 from kwire.wire import empty_list, read_i16s, read_i32s, read_i64s
 
@@ -41,4 +44,29 @@ def counted(expected: i64, count: i64) -> list[int]:
     return values
 
 
+class Made:
+    """A class whose calls are those of a function."""
+
+    __slots__ = ("first", "second", "third")
+
+    def __init__(self, first: int, second: int, third: str = "c") -> None:
+        self.first = first
+        self.second = second
+        self.third = third
+
+
+def make(first: int, second: int, third: str = "c") -> Made:
+    return Made(first, second, third)
+
+
+def coded(numbers: list[int]) -> bytes:
+    """The bytes of the numbers, each after those of all before it."""
+    out = BytesWriter()
+    for number in numbers:
+        write_coded(out, number)
+        seen = bytes(view(out))
+    return seen
+
+
 install_constructors(globals())
+made_by(Made, make)

@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from itertools import product
+from typing import Any
 
 import operations  # type: ignore[import-not-found]
 
@@ -15,6 +17,17 @@ from tests.native.outcomes import outcome
 TEXT = "aé€𝄞".encode() + b"\xff\0z"
 NUMBERS = bytes(range(120, 160)) + bytes(8) + b"\xff" * 8
 BIG = 2**62
+NAMED: tuple[dict[str, Any], ...] = (
+    {},
+    {"first": 7},
+    {"third": "z"},
+    {"third": "z", "first": 7},
+    {"second": 8, "first": 7},
+    {"third": "z", "second": 8},
+    {"third": "z", "second": 8, "first": 7},
+    {"".join(["sec", "ond"]): 8},  # equal, not the same string
+    {"fourth": 0},
+)
 
 
 def main() -> None:
@@ -28,6 +41,11 @@ def main() -> None:
         print(width, pos, count, numbers(pos, count, width))
     for expected, count in product((-1, 0, 1, 5, 5000, BIG), (0, 1, 5, 6, 5000)):
         print(expected, count, operations.counted(expected, count) == list(range(count)))
+    print(operations.coded([0, 1, 127, 128, 300, 2**14 - 1, 2**14, 2**21, 2**49, 2**63 - 1] * 60).hex())
+    for positional, named in product(((), (1,), (1, 5), (1, 5, "x"), (1, 5, "x", 6)), NAMED):
+        print(
+            positional, named, called(operations.make, positional, named), called(operations.Made, positional, named)
+        )
     print({operations.uuid(TEXT, 0, 5): 1} == {TEXT[:5]: 1}, undisturbed())
 
 
@@ -37,6 +55,14 @@ def numbers(pos: int, count: int, width: int) -> object:
         return operations.numbers(NUMBERS, pos, count, width) or "none"
     except Exception:
         return "none"
+
+
+def called(make: Callable[..., Any], positional: tuple[object, ...], named: dict[str, Any]) -> object:
+    try:
+        made = make(*positional, **named)
+    except TypeError:
+        return "refused"
+    return type(made).__name__, made.first, made.second, made.third
 
 
 def undisturbed() -> bool:

@@ -12,7 +12,7 @@ from itertools import chain
 from librt.strings import read_i16_be, read_i32_be, read_i64_be
 
 from kwire import is_native
-from kwire.native import i64
+from kwire.native import close_classes, i64
 from kwire.policy import STRICT, Policy
 from kwire.records import interpreted, interpreter, loops, message_sets
 from kwire.records.checksums import crc32c
@@ -358,3 +358,6 @@ class Batch:
         names = ("position", "size", "magic", "last_offset", "timestamp_type", "transactional", "control")
         values = ", ".join(f"{name}={getattr(self, name)!r}" for name in names)
         return f"Batch({values}, codec={self.codec.label!r})"
+
+
+close_classes()

@@ -5,11 +5,12 @@ from __future__ import annotations
 import zlib
 from struct import Struct, error
 
+from librt.strings import BytesWriter
+
 from kwire import is_native
 from kwire.errors import EncodeError
 from kwire.records import interpreted, message_sets, writing
 from kwire.records.batch import Batch
-from kwire.records.checksums import crc32c
 from kwire.records.interpreter import int64
 from kwire.records.layout import (
     APPEND_TIME,
@@ -22,7 +23,7 @@ from kwire.records.layout import (
     ZSTD,
 )
 from kwire.records.loops import HUGE, Record
-from kwire.records.writing import varint, write_headers
+from kwire.records.writing import finish, varint, write_headers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,7 +37,6 @@ KNOWN_ATTRIBUTES = 0x3F
 START = Struct(">qiib")
 """The header of a batch up to its CRC, which covers the rest: :data:`COVERED` and the records."""
 COVERED = Struct(">hiqqqhii")
-CRC = Struct(">I")
 MESSAGE = (Struct(">Bbi"), Struct(">Bbqi"))
 """From the magic to the length of the key, by magic."""
 SIZE = Struct(">i")
@@ -91,9 +91,9 @@ def encode_batch(
         base_timestamp = delete_horizon
     if base_timestamp is None:
         base_timestamp = rows[0].timestamp if rows else -1
-    payload, last, newest = _payload(rows, base_offset, base_timestamp, exact_offsets)
+    out, last, newest = _written(rows, base_offset, base_timestamp, exact_offsets)
     return seal(
-        [payload],
+        out,
         len(rows),
         base_offset=base_offset,
         last_offset=max(last, base_offset) if last_offset is None else last_offset,
@@ -113,7 +113,7 @@ def encode_batch(
 
 
 def seal(
-    parts: list[bytes],
+    out: BytesWriter,
     count: int,
     *,
     base_offset: int,
@@ -131,25 +131,23 @@ def seal(
     leader_epoch: int = -1,
     attributes: int = 0,
 ) -> bytes:
-    """The batch whose ``count`` records are ``parts``: compressed, with its header before it. Of ``attributes`` the
+    """The batch whose ``count`` records are in ``out``: compressed, with its header before it. Of ``attributes`` the
     unassigned bits and the one for the delete horizon count."""
     bits = (attributes & ~KNOWN_ATTRIBUTES) | _codec(codec) | _append_bit(timestamp_type, magic=2)
     bits |= TRANSACTIONAL if transactional else 0
     bits |= CONTROL if control else 0
-    if codec and (count or any(parts)):
-        parts = [_compress(codec, b"".join(parts), 2, level)]
+    if codec and count:
+        records, out = out.getvalue(), BytesWriter()
+        out.write(_compress(codec, records, 2, level))
     try:
-        start = START.pack(base_offset, HEADER_SIZE - OVERHEAD + sum(map(len, parts)), leader_epoch, 2)
+        start = START.pack(base_offset, HEADER_SIZE - OVERHEAD + len(out), leader_epoch, 2)
         covered = COVERED.pack(
             *(bits, last_offset - base_offset, base_timestamp, max_timestamp, producer_id, producer_epoch),
             *(base_sequence, count),
         )
     except (error, TypeError) as problem:
         raise _invalid(_out_of_range(problem)) from problem
-    checksum = crc32c(covered)
-    for part in parts:
-        checksum = crc32c(part, checksum)
-    return b"".join((start, CRC.pack(checksum), covered, *parts))
+    return finish(out, start, covered)
 
 
 def encode_message_set(
@@ -216,26 +214,29 @@ def rebuild(batch: Batch, records: Iterable[Record] | None, changes: dict[str, A
     return encode_message_set(stored if records is None else records, **(settings | changes))
 
 
-def _payload(rows: list[Record], base_offset: int, base_timestamp: int, exact: bool) -> tuple[bytes, int, int]:
+def _written(rows: list[Record], base_offset: int, base_timestamp: int, exact: bool) -> tuple[BytesWriter, int, int]:
     """The records as bytes, the last offset and the largest timestamp."""
+    out = BytesWriter()
     try:
         ordinary = -HUGE < base_timestamp < HUGE and -HUGE < base_offset < HUGE
         if ordinary and not (exact and any(row.offset == -1 for row in rows)):  # write_records would number them
-            return write_records(rows, base_offset, base_timestamp)
+            return out, *write_records(out, rows, base_offset, base_timestamp)
     except (AttributeError, OverflowError, TypeError, ValueError):
         pass  # the slow path finds the reason
-    return _payload_slowly(rows, base_offset, base_timestamp, exact)
+    return _written_slowly(rows, base_offset, base_timestamp, exact)
 
 
-def _payload_slowly(rows: list[Record], base_offset: int, base_timestamp: int, exact: bool) -> tuple[bytes, int, int]:
+def _written_slowly(
+    rows: list[Record], base_offset: int, base_timestamp: int, exact: bool
+) -> tuple[BytesWriter, int, int]:
     """The same with errors."""
-    parts, newest = [], -1
+    out, newest = BytesWriter(), -1
     offset = base_offset - 1
     for number, row in enumerate(rows):
         part, offset = record_slowly(row, number, offset, base_offset, base_timestamp, exact)
-        parts.append(part)
+        out.write(part)
         newest = max(newest, row.timestamp)
-    return b"".join(parts), offset, newest
+    return out, offset, newest
 
 
 def record_slowly(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from librt.strings import BytesWriter
 
-from kwire.native import i64
+from kwire.native import close_classes, i64
 from kwire.records.build import record_slowly, seal
 from kwire.records.layout import HEADER_SIZE
 from kwire.records.loops import HUGE, Record
@@ -15,13 +15,8 @@ if __file__.endswith(".py"):
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Final
-
     from kwire.records.batch import TimestampType
     from kwire.records.loops import Headers
-
-FULL: Final = 1 << 16
-"""At how many bytes the buffer is emptied: one that grows with the batch would be copied once more than its parts."""
 
 
 class BatchBuilder:
@@ -35,8 +30,7 @@ class BatchBuilder:
     """
 
     __slots__ = (
-        *("_base_offset", "_base_timestamp", "_count", "_full", "_full_size", "_last", "_newest", "_offset", "_out"),
-        *("_small", "_timestamp"),
+        *("_base_offset", "_base_timestamp", "_count", "_last", "_newest", "_offset", "_out", "_small", "_timestamp"),
     )
 
     _offset: int | None
@@ -48,8 +42,6 @@ class BatchBuilder:
     _newest: i64
     _count: i64
     _out: BytesWriter
-    _full: list[bytes]
-    _full_size: i64
 
     def __init__(self, *, base_offset: int | None = None, base_timestamp: int | None = None) -> None:
         self._offset = base_offset
@@ -61,8 +53,6 @@ class BatchBuilder:
         self._newest = -1
         self._count = 0
         self._out = BytesWriter()
-        self._full = []
-        self._full_size = 0
 
     @property
     def count(self) -> int:
@@ -72,7 +62,7 @@ class BatchBuilder:
     @property
     def size(self) -> int:
         """The bytes of the batch so far, before compression: what a producer compares with its ``batch.size``."""
-        return HEADER_SIZE + self._full_size + len(self._out)
+        return HEADER_SIZE + len(self._out)
 
     def append(
         self,
@@ -107,10 +97,6 @@ class BatchBuilder:
         if timestamp > self._newest:
             self._newest = timestamp
         self._count += 1
-        if len(out) > FULL:
-            self._full.append(out.getvalue())
-            self._full_size += len(out)
-            out.truncate(0)
 
     def build(
         self,
@@ -131,7 +117,7 @@ class BatchBuilder:
         if self._count == 0:
             self._begin(-1, -1)
         return seal(
-            [*self._full, self._out.getvalue()],
+            self._out,
             self._count,
             base_offset=self._base_offset,
             last_offset=max(self._last, self._base_offset) if last_offset is None else last_offset,
@@ -164,3 +150,6 @@ class BatchBuilder:
         data, offset = record_slowly(record, self._count, self._last, self._base_offset, self._base_timestamp)
         self._out.write(data)
         return offset
+
+
+close_classes()

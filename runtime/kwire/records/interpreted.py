@@ -148,11 +148,8 @@ def read_records(
     return records, pos
 
 
-def write_records(records: list[Record], base_offset: int, base_timestamp: int) -> tuple[bytes, int, int]:
-    """The encoded records, the offset of the last one and the largest timestamp.
-
-    Without records the latter are ``base_offset`` - 1 and -1.
-    """
+def write_records(out: BytesWriter, records: list[Record], base_offset: int, base_timestamp: int) -> tuple[int, int]:
+    """Write the records; see ``kwire.records.writing``."""
     if not VARINTS:
         fill_tables()
     varints, starts, ends = VARINTS, STARTS, ENDS
@@ -205,7 +202,8 @@ def write_records(records: list[Record], base_offset: int, base_timestamp: int) 
         size = 1 + len(time) + len(place) + len(key_size) + len(key) + len(value_size) + len(value) + len(tail)
         total = varints[size] if size < known else varint(size)
         parts += (total, b"\x00", time, place, key_size, key, value_size, value, tail)
-    return b"".join(parts), offset, newest
+    out.write(b"".join(parts))
+    return offset, newest
 
 
 def write_record(

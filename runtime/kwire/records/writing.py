@@ -9,6 +9,7 @@ from __future__ import annotations
 from librt.strings import BytesWriter
 
 from kwire.native import i64, u8
+from kwire.records.checksums import crc32c
 from kwire.records.loops import HUGE, Record
 from kwire.wire import give_up
 
@@ -34,12 +35,10 @@ def varint(value: i64) -> bytes:
     return bytes(out)
 
 
-def write_records(records: list[Record], base_offset: i64, base_timestamp: i64) -> tuple[bytes, i64, i64]:
-    """The encoded records, the offset of the last one and the largest timestamp.
-
-    Without records the latter are ``base_offset`` - 1 and -1. Interpreted, ``kwire.records.interpreted`` is faster.
+def write_records(out: BytesWriter, records: list[Record], base_offset: i64, base_timestamp: i64) -> tuple[i64, i64]:
+    """Write the records. Gives the offset of the last one and the largest timestamp: ``base_offset`` - 1 and -1 without
+    records. Interpreted, ``kwire.records.interpreted`` is faster.
     """
-    out = BytesWriter()
     offset: i64 = base_offset - 1
     newest: i64 = -1
     for record in records:
@@ -54,7 +53,7 @@ def write_records(records: list[Record], base_offset: i64, base_timestamp: i64) 
         else:
             give_up()
         write_record(out, timestamp - base_timestamp, offset - base_offset, record.key, record.value, record.headers)
-    return out.getvalue(), offset, newest
+    return offset, newest
 
 
 def write_record(
@@ -107,6 +106,18 @@ def write_record(
         out.append(0)
     else:
         out.write(tail)
+
+
+def finish(out: BytesWriter, start: bytes, covered: bytes) -> bytes:
+    """The batch whose records are in ``out``: its header up to the checksum, the checksum, and what that covers."""
+    records = view(out)
+    checksum = crc32c(records, crc32c(covered))
+    return b"".join((start, checksum.to_bytes(4, "big"), covered, records))
+
+
+def view(out: BytesWriter) -> memoryview:
+    """What was written. Natively no copy: only valid as long as nothing else is written."""
+    return memoryview(out.getvalue())
 
 
 def longer(coded: i64) -> i64:

@@ -8,6 +8,7 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
+from librt.strings import BytesWriter
 
 from kwire import DecodeError, EncodeError
 from kwire.records import (
@@ -109,7 +110,7 @@ def test_both_writers_write_the_same(records: list[Record], base_offset: int, ba
     written = []
     for module in (writing, interpreted):
         try:
-            written.append(module.write_records(records, base_offset, base_timestamp))
+            written.append(all_written(module, records, base_offset, base_timestamp))
         except (TypeError, ValueError):  # natively a number of more than 64 bits is a TypeError
             written.append((b"given up", 0, 0))
     assert written[0] == written[1]
@@ -161,7 +162,13 @@ def test_numbers_of_every_length_are_written_alike() -> None:
     edges = [1 << shift for shift in (6, 13, 14, 20, 21, 27, 31)]
     offsets = sorted({edge + step for edge in edges for step in (-1, 0, 1) if edge + step < 1 << 31})
     records = [Record(None, b"", (), 7 * offset, offset) for offset in offsets]
-    assert writing.write_records(records, 0, 0) == interpreted.write_records(records, 0, 0)
+    assert all_written(writing, records, 0, 0) == all_written(interpreted, records, 0, 0)
+
+
+def all_written(module: Any, records: list[Record], base_offset: int, base_timestamp: int) -> tuple[bytes, int, int]:
+    out = BytesWriter()
+    last, newest = module.write_records(out, records, base_offset, base_timestamp)
+    return out.getvalue(), last, newest
 
 
 def outcome(read: Callable[[], list[Record]]) -> list[Record] | str:
