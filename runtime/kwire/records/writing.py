@@ -36,8 +36,9 @@ def varint(value: i64) -> bytes:
 
 
 def write_records(out: BytesWriter, records: list[Record], base_offset: i64, base_timestamp: i64) -> tuple[i64, i64]:
-    """Write the records. Gives the offset of the last one and the largest timestamp: ``base_offset`` - 1 and -1 without
-    records. Interpreted, ``kwire.records.interpreted`` is faster.
+    """Write the records, and return the offset of the last one and the largest timestamp.
+
+    Without records these are ``base_offset`` - 1 and -1. Interpreted, ``kwire.records.interpreted`` is faster.
     """
     offset: i64 = base_offset - 1
     newest: i64 = -1
