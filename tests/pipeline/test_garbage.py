@@ -10,6 +10,8 @@ import pytest
 
 from kwire import is_native
 from kwire.connection import CLIENT, SERVER, ConnectionDecoder
+from kwire.frames import frame
+from kwire_kafka import PROTOCOL
 from kwire_spark.capture import Peer, Piece, read_pieces, servers
 from kwire_spark.frames import batches, frame_batches, sides
 from kwire_spark.unread import UNDECIDED
@@ -66,6 +68,22 @@ def test_one_byte_in_each_packet_is_decoded_in_runs(tmp_path: Any, monkeypatch: 
     run: list[Segment] = [(side, n / 1e6, b"\xfe") for side in (CLIENT, SERVER) for n in range(3000)]
     cells(undecided(tmp_path, run), table="exchanges")
     assert len(fed) < 3000 / 10
+
+
+@pytest.mark.parametrize("swapped", [True, False])
+def test_frames_that_cannot_be_read_exclude_a_side_early(tmp_path: Any, swapped: bool) -> None:
+    bad = frame(b"\0\x03\0\x0c\0\0\0\1\0\4test\0" + b"\xff" * 600)
+    segments: list[Segment] = [((SERVER, CLIENT)[n % 2], n / 1e6, bad) for n in range(400)]
+    given = undecided(tmp_path, segments)
+    looked: list[Piece] = []
+
+    def noted() -> Iterable[Piece]:
+        for piece in given:
+            looked.append(piece)
+            yield piece
+
+    assert sides.score(noted(), PROTOCOL, swapped=swapped) == 0
+    assert len(looked) < 2 * len(given) / 3
 
 
 def test_what_follows_noise_is_read(tmp_path: Any) -> None:

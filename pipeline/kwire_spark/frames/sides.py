@@ -12,7 +12,7 @@ from itertools import groupby
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from kwire.connection import ConnectionDecoder, NotKafka, RequestEvent, ResponseEvent, Skipped
+from kwire.connection import ConnectionDecoder, NotKafka, RequestEvent, ResponseEvent, Skipped, Undecodable
 from kwire.connection.detect import sniff_protocol
 from kwire.native import mypyc_attr
 from kwire.policy import STRICT
@@ -39,6 +39,9 @@ MOST = 64 << 20
 ENOUGH = 3
 """How many requests decide, if none decodes the other way; of an exchange, the response counts as many."""
 
+HOPELESS = 32
+"""How many frames that cannot be read show that a side is not the client, if none can; or that neither is."""
+
 FOREIGN = 1 << 62
 """The score of what is not Kafka, whichever side is the client."""
 
@@ -48,7 +51,7 @@ NOT_YET = "which side is the broker was not known yet"
 def score(pieces: Iterable[Piece], protocol: MessageRegistry, *, swapped: bool) -> int:
     """What speaks for the client of the capture to be the client, or with ``swapped`` its server."""
     decoder = ConnectionDecoder(protocol, policy=STRICT, max_in_flight_bytes=WINDOW, max_decoded=WINDOW)
-    total = 0
+    total = undecodable = 0
     for (kind, sender), run in groupby(pieces, key=attrgetter("kind", "direction")):
         direction = OPPOSITE[sender] if swapped else sender
         if kind == "data":
@@ -64,6 +67,10 @@ def score(pieces: Iterable[Piece], protocol: MessageRegistry, *, swapped: bool) 
                 total += 1 if event.message is None or event.request.message is None else ENOUGH
             elif isinstance(event, NotKafka):
                 return FOREIGN
+            elif isinstance(event, Undecodable):
+                undecodable += 1
+        if not total and undecodable >= HOPELESS:
+            return 0
     return total
 
 

@@ -21,6 +21,11 @@ MAX_CANDIDATES = 128
 """How many candidates are followed at once; beyond that, the longer half is dropped,
 but never the frame that is expected after a whole one."""
 
+MANY_FOUND = 256
+"""After so many candidates, none of which was a frame, bytes are passed over after each one found: one more for each.
+Bytes that are made to look like headers then cost no more than others, and frames that follow them are found when the
+candidates between become few."""
+
 MAX_EFFORT = 8
 """Upper limit of bytes decoded to score candidates, as a multiple of the bytes searched."""
 
@@ -55,9 +60,12 @@ class Search:
         self._started = started
         self._max_frame = max_frame
         self._trusted = trusted
-        self._scanned = begin + 1  # all candidates that begin before this position are known
+        self._scanned = begin + 1  # all candidates that begin before this position are known, or passed over
+        self._seen = begin  # the end of the bytes so far
         self._candidates: list[Candidate] = []  # a heap
         self._effort = 0
+        self.found = 0
+        """The number of candidates, of which none was a frame."""
         self.synced = False
         self.reason = "no frame begins there" if trusted else "the stream was joined in the middle"
 
@@ -68,11 +76,11 @@ class Search:
     @property
     def settled(self) -> int:
         """The position before which no frame begins."""
-        return min((candidate.start for candidate in self._candidates), default=self._scanned)
+        return min((candidate.start for candidate in self._candidates), default=min(self._scanned, self._seen))
 
     def advance(self, buffer: bytearray, base: int, time: float, *, ended: bool) -> Candidate | None:
         """The next frame, or ``None`` if finding it takes more bytes. ``buffer`` begins at the position ``base``."""
-        stop = base + len(buffer)
+        stop = self._seen = base + len(buffer)
         if ended:
             self._candidates = [candidate._replace(due=candidate.end) for candidate in self._candidates]
             self._candidates = [candidate for candidate in self._candidates if candidate.end <= stop]
@@ -83,7 +91,8 @@ class Search:
             index = self._framing.find_candidate(buffer, self._scanned - base, until - base)
             if index >= 0:
                 self._add_candidate(base + index, _SIZE.unpack_from(buffer, index)[0], time)
-                self._scanned = base + index + 1
+                self.found += 1
+                self._scanned = base + index + 1 + max(0, self.found - MANY_FOUND)
                 continue
             self._scanned = max(self._scanned, until - self._framing.prefix_size + 1)
             if due > stop:

@@ -20,8 +20,12 @@ from kwire.connection import (
     Unanswered,
     Undecodable,
 )
-from kwire.frames import frame
+from kwire.connection.api_catalog import ApiCatalog
+from kwire.connection.framing import RequestFraming
+from kwire.connection.search import MANY_FOUND, Search
+from kwire.frames import MAX_FRAME, frame
 from kwire_kafka import (
+    PROTOCOL,
     EnvelopeRequest,
     FetchResponse,
     HeartbeatRequest,
@@ -421,3 +425,28 @@ def test_searching_takes_linear_time(side: Direction, pattern: str) -> None:
     noise = raw("ffffffff") + raw(pattern) * (300_000 // len(raw(pattern)))
     events = connection.feed(side, noise, 1.0) + connection.close(2.0)
     assert sum(map(accounted, events)) == len(noise)
+
+
+def imitations(count: int) -> bytes:
+    """Headers every 19 bytes, each of a request of 60 kB."""
+    return b"".join(
+        (60_000 + number).to_bytes(4, "big") + b"\0\3\0\x0c" + number.to_bytes(4, "big") + b"\0\4test\0"
+        for number in range(count)
+    )
+
+
+@pytest.mark.parametrize("size", [100, 1 << 20])
+def test_bytes_that_imitate_headers_are_passed_over_and_what_follows_is_found(size: int) -> None:
+    requests = [asked(HeartbeatRequest(), 4, number)[1] for number in range(60)]
+    data = imitations(20_000) + b"".join(requests)
+    found = messages(play([(CLIENT, data[at : at + size]) for at in range(0, len(data), size)], decoder("unknown")))
+    assert found == [(CLIENT, request[4:]) for request in requests][-len(found) :]
+    assert len(found) > 20
+
+
+def test_of_headers_that_are_imitated_few_are_followed() -> None:
+    data = imitations(20_000)
+    catalog = ApiCatalog(PROTOCOL)
+    search = Search(RequestFraming(catalog, MAX_FRAME), 0, 0.0, MAX_FRAME, trusted=False)
+    search.advance(bytearray(data), 0, 0.0, ended=False)
+    assert search.found < MANY_FOUND + (2 * len(data)) ** 0.5
