@@ -17,6 +17,7 @@ TESTS ?=
 FUZZ := .venv-fuzz
 OLDEST := .venv-oldest
 PEERS := .venv-peers
+STORES := .venv-stores
 WHEEL := .venv-wheel
 PURE_WHEEL = $(wildcard dist/*-none-any.whl)
 NATIVE_WHEEL = $(filter-out $(PURE_WHEEL),$(wildcard dist/*.whl))
@@ -138,6 +139,9 @@ e2e: $(PEERS)/.ready  ## talk to brokers of Kafka 3.9, 4.0 and the newest releas
 e2e-traffic: $(READY) $(PEERS)/.ready  ## capture clients of many ages with the same brokers: needs tcpdump, a JDK, go and node too
 	KWIRE_E2E_TRAFFIC=1 $(PYTEST) -n 0 -s --timeout 0 tests/e2e_traffic
 
+e2e-stores: $(STORES)/.ready  ## read and write stores: two servers of S3, HDFS, a web server: needs a JDK, mvn, go, cargo and a C compiler
+	KWIRE_E2E_STORES=1 $(STORES)/bin/python -m pytest -n 0 --timeout 0 tests/e2e_stores
+
 libraries: $(READY)  ## try client libraries of many ages with the same brokers, from which readiness gives advice: needs java, mvn, go and node
 	$(BIN)/python -m tests.e2e_traffic.libraries
 
@@ -191,7 +195,7 @@ $(READY): pyproject.toml $(PINS)
 	$(BIN)/python $(PIP) --no-build-isolation --no-deps -e .
 	@touch $@
 
-$(PEERS)/.ready $(FUZZ)/.ready: .venv-%/.ready: pyproject.toml $(PINS)
+$(PEERS)/.ready $(FUZZ)/.ready $(STORES)/.ready: .venv-%/.ready: pyproject.toml $(PINS)
 	$(PYTHON) -m venv .venv-$*
 	.venv-$*/bin/python $(PINNED) -r constraints/build.txt
 	.venv-$*/bin/python $(PINNED) -r constraints/dev.txt -r constraints/$*.txt

@@ -35,6 +35,6 @@ FOLDER.mkdir(exist_ok=True)
 save("build", compiled("build", "-", text="\n".join(BUILD)))
 dev = compiled("dev", "--constraint=constraints/build.txt", "--extra=dev", "pyproject.toml")
 save("dev", dev)
-for extra in ("peers", "fuzz"):
+for extra in ("peers", "fuzz", "stores"):
     entries = compiled(extra, "--constraint=constraints/dev.txt", f"--extra={extra}", "pyproject.toml")
     save(extra, {package: entry for package, entry in entries.items() if package not in dev})

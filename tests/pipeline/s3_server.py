@@ -1,6 +1,6 @@
 """A store of objects on loopback that speaks as much of S3 as readers need, with the faults that tests ask for.
 
-``tests/stores`` reads the same inputs from a server that others wrote.
+``tests/e2e_stores`` reads the same inputs from a server that others wrote.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ def listing(store: Store, bucket: str, query: dict[str, str]) -> bytes:
             shown = f"{prefix}{folder}/"
             found[shown] = f"<CommonPrefixes><Prefix>{escape(shown)}</Prefix></CommonPrefixes>"
         else:
-            time = datetime.fromtimestamp(changed, UTC).strftime("%Y-%m-%dT%H:%M:%S.000Z")
+            time = datetime.fromtimestamp(changed, UTC).strftime("%Y-%m-%dT%H:%M:%S.789Z")
             found[key] = (
                 f"<Contents><Key>{escape(key)}</Key><LastModified>{time}</LastModified>"
                 f"<Size>{len(data)}</Size></Contents>"

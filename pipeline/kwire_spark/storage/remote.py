@@ -32,15 +32,23 @@ HOST = re.compile(r"(?:\[[0-9A-Fa-f:.%]+\]|[^:?]*)(?::\d+)?")
 GLOB = re.compile(r"[*?\[]")
 MOST_LISTED = 1_000_000
 """Objects of which sizes are kept."""
+REFUSED = "Hadoop could not reach it, or refused: what it says is above"
 
 _REASONS = (
     (r"(?i)expired", "the credentials have expired: renew them"),
     (r"ACCESS_DENIED|AccessDenied|INVALID_ACCESS_KEY|SIGNATURE_DOES_NOT|InvalidAccessKey|SignatureDoesNot|\b40[13]\b"
-     r"|[Ff]orbidden|PERMISSION_DENIED", "access is denied: check the credentials, and the rights to list and read"),
+     r"|[Ff]orbidden|PERMISSION_DENIED|[Pp]ermission denied",
+     "access is denied: check the credentials, and the rights to list and read"),
     (r"NO_SUCH_BUCKET|NoSuchBucket|BucketNotFound", "there is no such bucket"),
     (r"NO_SUCH_KEY|NoSuchKey|RESOURCE_NOT_FOUND|does not exist", "the object is gone"),
+    (r"Unable to load libjvm", "hdfs needs Java: set JAVA_HOME"),
+    (r"Unable to load libhdfs",
+     "hdfs needs libhdfs.so of a Hadoop installation: set HADOOP_HOME, or ARROW_LIBHDFS_DIR"),
+    (r"HDFS connection failed", "hdfs needs Hadoop's jars: set CLASSPATH to what `hadoop classpath --glob` prints"),
+    (r"HDFS.*Unknown error 255", REFUSED),
 )  # fmt: skip
 """What stores say, and what to say of it."""
+_AWS = re.compile(r"AWS Error .*?\(HTTP status (\d+)\).*? operation: (?:Unable to parse ExceptionName: )?(.*)")
 
 
 def refuse_secrets(name: str) -> None:
@@ -129,6 +137,8 @@ def reason_of(error: Exception) -> str:
             return reason
     if found := re.search(r"Could ?n[o']t (?:connect|resolve)[^;]*", text, re.IGNORECASE):
         return f"the store cannot be reached: {found[0]}"
+    if found := _AWS.search(text):
+        return f"the store answered {found[1]}: {found[2][:200]}"
     return f"{text[:200] or type(error).__name__}"
 
 
@@ -162,11 +172,14 @@ class RemoteFile:
         """What the store says now: one or two requests."""
         with telling(self.name):
             try:
-                return self._system.get_file_info(self.path())
+                found = self._system.get_file_info(self.path())
             except OSError as error:
                 if "No response body" in str(error):
                     self._list(self.key)  # whose answer has a reason
                 raise
+        if self.scheme in HADOOP and not found.type.value and not self._system.get_file_info("/").type.value:
+            raise StoreError(self.name, REFUSED)  # nothing is found there, not even the root
+        return found
 
     def size(self) -> int:
         """Bytes when it was last listed; of one that was not, now."""
@@ -326,4 +339,6 @@ class _Requests(io.RawIOBase):
 
 
 def _stamp(found: FileInfo) -> str:
-    return f"{found.size} {found.mtime_ns}"
+    """Of whole seconds: what lists objects says more of some stores than what describes one."""
+    seconds = None if found.mtime_ns is None else found.mtime_ns // 1_000_000_000
+    return f"{found.size} {seconds}"
