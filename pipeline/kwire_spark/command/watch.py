@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kwire_spark.command.common import DEFAULT_OUT, only_writer
-from kwire_spark.command.options import MASTER, OWNERS, PORTS, PROTOCOL, QUIET, TABLE_FORMAT
+from kwire_spark.command.options import KEY_LOG, MASTER, OWNERS, PORTS, PROTOCOL, QUIET, TABLE_FORMAT
 from kwire_spark.command.watch_inputs import FolderInput, InterfacesInput, WatchInput, filter_for
 from kwire_spark.options import OptionError, Options
 from kwire_spark.reports.text import counted
 from kwire_spark.streaming.interfaces import CaptureError
+from kwire_spark.tls import growing_key_log
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
@@ -64,6 +65,7 @@ POLL_SECONDS = 1.0
 @TABLE_FORMAT
 @MASTER
 @PORTS
+@KEY_LOG
 @PROTOCOL
 @click.option(
     "--settled",
@@ -97,6 +99,7 @@ def watch(
     table_format: str,
     master: str | None,
     ports: str | None,
+    key_log: str | None,
     protocol: str | None,
     settled: int,
     late: str,
@@ -123,6 +126,7 @@ def watch(
     options = Options({"ports": ports or "", "protocol": protocol or "", "--disk": disk, "--for": duration or ""})
     broker_ports, messages = options.ports("ports"), options.protocol()
     seconds = options.duration("--for")
+    key_log = growing_key_log(key_log)  # fail before Spark starts
     if interfaces and folder:
         raise OptionError(f"watch either the folder {folder} or --interface")
     if interfaces and not (master or "local").startswith("local"):
@@ -152,6 +156,7 @@ def watch(
             ports=broker_ports,
             late=late,
             protocol=messages,
+            key_log=key_log,
         )
         trigger: dict[str, Any] = {"availableNow": True} if once else {"processingTime": f"{POLL_SECONDS} seconds"}
         query = keep_clients(exchanges, out, format=table_format, inputs=given.name).trigger(**trigger).start()

@@ -14,8 +14,9 @@ from kwire_kafka import PROTOCOL
 from kwire_spark.frames.projection import BUDGET, TABLES, Budget, ConnectionProjection, Table
 from kwire_spark.rows import Row
 from kwire_spark.spark_types import spark_schema
-from kwire_spark.streaming.ends import STATE, Ends
+from kwire_spark.streaming.ends import NO_KEYS, STATE, Ends
 from kwire_spark.streaming.packets import packet_of
+from kwire_spark.tls import followed_key_log, growing_key_log
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,6 +40,7 @@ def follow(
     protocol: MessageRegistry = PROTOCOL,
     max_decoded: int = MAX_DECODED,
     max_held: int = STATE,
+    key_log: str = "",
 ) -> DataFrame:
     """The ``columns.FRAMES`` or ``columns.EXCHANGES`` of a stream of ``PACKETS``, with rows for broken input.
 
@@ -48,7 +50,8 @@ def follow(
     ``numRowsDroppedByWatermark`` of the query's progress. A connection in which nothing happens for ``idle_seconds``
     by the packets' clock is taken for closed. ``ports`` are the server ports, if known. ``protocol`` has
     the messages, of Kafka by default. ``max_decoded`` is that of ``kafka_capture``; ``max_held`` bytes of unfinished
-    frames and waiting requests are kept of each connection between batches.
+    frames and waiting requests are kept of each connection between batches. ``key_log`` is the path, on all workers,
+    of a file to which clients write the secrets of TLS connections; the state has none of them.
     """
     from pyspark.sql import functions as F
     from pyspark.sql.streaming.state import GroupStateTimeout
@@ -57,7 +60,7 @@ def follow(
     schema = pa.schema([full.field(name) for name in columns]) if columns else full
     budget = Budget(max_decoded, max(BUDGET.held, max_held))
     projection = ConnectionProjection(rows, schema, budget=budget, protocol=protocol)
-    job = Follower(projection, frozenset(ports), int(idle_seconds * 1000), max_held)
+    job = Follower(projection, frozenset(ports), int(idle_seconds * 1000), max_held, growing_key_log(key_log))
     return (
         packets.withColumn("micros", F.unix_micros("time"))
         .withWatermark("time", late)
@@ -76,6 +79,7 @@ class Follower:
     ports: Collection[int]
     idle_ms: int
     held: int = STATE
+    key_log: str = ""
 
     def advance(self, flow: tuple[Any], parts: Iterator[pd.DataFrame], state: GroupState) -> Iterator[pd.DataFrame]:
         """The rows of ``parts``, frames of ``PACKETS`` with ``micros``; the state is an ``Ends``, as bytes.
@@ -85,10 +89,11 @@ class Follower:
         if flow[0] is None:
             yield from self._frames(self._broken(parts))
             return
+        keys = followed_key_log(self.key_log) if self.key_log else NO_KEYS
         if state.exists:
-            ends = Ends.restored(state.get[0], self.projection)
+            ends = Ends.restored(state.get[0], self.projection, keys)
         else:
-            ends = Ends(flow[0], self.ports, self.projection)
+            ends = Ends(flow[0], self.ports, self.projection, keys)
         if state.hasTimedOut:
             state.remove()
             yield from self._frames(ends.close())

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from io import BytesIO
 from typing import Any, Self
 
 from kwire.connection import CLIENT
-from kwire_spark.capture import Piece, TcpConnection
+from kwire_spark.capture import Connection, Piece, TcpConnection
 from kwire_spark.capture.packets import Packet
 from kwire_spark.capture.servers import Servers
 from kwire_spark.capture.tcp import GRACE
@@ -16,6 +16,10 @@ from kwire_spark.frames.connection import ConnectionRows
 from kwire_spark.frames.projection import ConnectionProjection
 from kwire_spark.frames.sides import Undecided
 from kwire_spark.rows import Row
+from kwire_spark.tls import KeyLog, TlsConnection, begun
+
+NO_KEYS = KeyLog()
+"""Nothing is decrypted."""
 
 OTHERS = frozenset({("collections", "deque"), ("re", "_compile")})
 """Where the state of a connection refers to anything beside classes of kwire."""
@@ -23,33 +27,43 @@ OTHERS = frozenset({("collections", "deque"), ("re", "_compile")})
 STATE = 4 << 20
 """Default limit of the bytes that wait for more in the state of a connection between batches."""
 
+PATIENCE = 60.0
+"""For how many seconds a TLS connection waits until the key log has its secrets."""
+
 PRIVATE = "not kept between batches: they may be secret"
 
 
 class Ends:
     """Converts the packets between two endpoints to rows; ``key`` is that of either side's packets,
-    ``ports`` are those of servers, if known."""
+    ``ports`` are those of servers, if known, and ``keys`` decrypt TLS."""
 
-    def __init__(self, key: bytes, ports: Collection[int], projection: ConnectionProjection) -> None:
+    def __init__(
+        self, key: bytes, ports: Collection[int], projection: ConnectionProjection, keys: KeyLog = NO_KEYS
+    ) -> None:
         self._tcp = TcpConnection(bytes(key), Servers(ports))
+        self._keys = keys
+        self._captured: Connection | None = None  # as TLS has it
+        self._tls: TlsConnection | None = None
         self._open: ConnectionRows | Undecided | None = None
         self._projection = projection
         self._time = 0.0
         self._place = "", 0
 
     @classmethod
-    def restored(cls, stored: bytes, projection: ConnectionProjection) -> Self:
-        """What ``stored`` gave. ``projection`` must equal that of the job when the state was saved.
+    def restored(cls, stored: bytes, projection: ConnectionProjection, keys: KeyLog = NO_KEYS) -> Self:
+        """What ``stored`` gave. ``projection`` must equal that of the job when the state was saved. The keys of TLS
+        connections follow from ``keys`` again.
 
         Raises ``pickle.UnpicklingError`` for bytes that name anything but classes of kwire and a few others.
         """
-        ends: Self = _Unpickler(stored, projection).load()
+        ends: Self = _Unpickler(stored, projection, keys).load()
         return ends
 
     def stored(self) -> bytes:
-        """The state as bytes, without the projection, which is large and the same for all endpoints."""
+        """The state as bytes, without the projection, which is large and the same for all endpoints, and without the
+        secrets of TLS and what follows from them."""
         file = BytesIO()
-        _Pickler(file, self._projection).dump(self)
+        _Pickler(file, self._projection, self._keys).dump(self)
         return file.getvalue()
 
     def add(self, packet: Packet) -> Iterator[Row]:
@@ -70,6 +84,8 @@ class Ends:
         Packets that wait for others are delivered, since they may be parts of anything.
         """
         yield from self._rows(self._tcp.give_up())
+        if self._captured is not None and self._tls is not None:
+            yield from self._plain_rows(self._tls.retry(self._gap(self._captured)))
         if isinstance(self._open, Undecided):
             yield from self._open.hurry(
                 Piece(self._open.connection, "data", CLIENT, b"", 0, self._time, *self._place)
@@ -79,16 +95,16 @@ class Ends:
         if isinstance(self._open, ConnectionRows):
             self._open.forget()
         if self._open is not None and self._projection.table == "exchanges":  # frames have rows for it
-            yield from self._open.tell(self._gap(self._open))
+            yield from self._open.tell(self._gap(self._open.connection))
 
     def _drop(self, reason: str, *, secrets: bool = False) -> Iterator[Row]:
         if self._open is not None:
             events = self._open.drop(self._time, reason, secrets=secrets)
-            yield from self._open.rows(events, self._gap(self._open))
+            yield from self._open.rows(events, self._gap(self._open.connection))
 
-    def _gap(self, within: ConnectionRows | Undecided) -> Piece:
+    def _gap(self, connection: Connection) -> Piece:
         """The place up to which packets were read."""
-        return Piece(within.connection, "gap", CLIENT, b"", 0, self._time, *self._place)
+        return Piece(connection, "gap", CLIENT, b"", 0, self._time, *self._place)
 
     def close(self) -> Iterator[Row]:
         """The rows that remain."""
@@ -100,6 +116,20 @@ class Ends:
         return int(self._time * 1000) + idle_ms if reset is None else int((reset + GRACE) * 1000)
 
     def _rows(self, pieces: Sequence[Piece]) -> Iterator[Row]:
+        return self._plain_rows(plain for piece in pieces for plain in self._decrypted(piece))
+
+    def _decrypted(self, piece: Piece) -> Iterator[Piece]:
+        """What a piece carries, if it is of a TLS connection that is decrypted."""
+        if self._keys is not NO_KEYS and piece.connection is not self._captured:
+            self._captured, self._tls = piece.connection, begun(piece, self._keys, PATIENCE)
+        if self._tls is None:
+            yield piece
+            return
+        yield from self._tls.feed(piece)
+        if piece.kind == "closed":
+            self._tls = None
+
+    def _plain_rows(self, pieces: Iterable[Piece]) -> Iterator[Row]:
         for piece in pieces:
             if self._open is None or self._open.connection is not piece.connection:
                 rows = ConnectionRows if piece.connection.guess is None else Undecided
@@ -110,25 +140,28 @@ class Ends:
                 self._open = None
 
 
+def _outside(projection: ConnectionProjection, keys: KeyLog) -> dict[str, object]:
+    """What the state refers to by name: it is the same for all endpoints, or must not be stored."""
+    return {"projection": projection, "protocol": projection.protocol, "keys": keys}
+
+
 class _Pickler(pickle.Pickler):
-    def __init__(self, file: BytesIO, projection: ConnectionProjection) -> None:
+    def __init__(self, file: BytesIO, projection: ConnectionProjection, keys: KeyLog) -> None:
         super().__init__(file, pickle.HIGHEST_PROTOCOL)
-        self._projection = projection
+        self._names = {id(given): name for name, given in _outside(projection, keys).items()}
 
     def persistent_id(self, given: Any) -> str | None:
-        return (
-            "projection" if given is self._projection else "protocol" if given is self._projection.protocol else None
-        )
+        return self._names.get(id(given))
 
 
 class _Unpickler(pickle.Unpickler):
-    def __init__(self, stored: bytes, projection: ConnectionProjection) -> None:
+    def __init__(self, stored: bytes, projection: ConnectionProjection, keys: KeyLog) -> None:
         super().__init__(BytesIO(stored))
-        self._projection = projection
+        self._outside = _outside(projection, keys)
         self._packages = "kwire", "kwire_spark", projection.protocol.package
 
     def persistent_load(self, name: str) -> object:
-        return {"projection": self._projection, "protocol": self._projection.protocol}[name]
+        return self._outside[name]
 
     def find_class(self, module: str, name: str) -> Any:
         """A class by its own name: whoever can write to the checkpoint must not name functions of other modules."""

@@ -4,7 +4,17 @@ Pieces of TLS connections go in, those of what they carry come out; see docs/dec
 extra ``tls``, is imported when there is something to decrypt.
 """
 
-from kwire_spark.tls.decryption import decrypted
-from kwire_spark.tls.key_log import KeyLog, checked_key_log, read_key_log
+from kwire_spark.tls.connection import TlsConnection
+from kwire_spark.tls.decryption import begun, decrypted
+from kwire_spark.tls.key_log import KeyLog, checked_key_log, followed_key_log, growing_key_log, read_key_log
 
-__all__ = ["KeyLog", "checked_key_log", "decrypted", "read_key_log"]
+__all__ = [
+    "KeyLog",
+    "TlsConnection",
+    "begun",
+    "checked_key_log",
+    "decrypted",
+    "followed_key_log",
+    "growing_key_log",
+    "read_key_log",
+]

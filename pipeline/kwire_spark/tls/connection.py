@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any
 
 from kwire.connection.events import CLIENT, SERVER, Direction
 from kwire_spark.capture import Connection, Piece
@@ -33,6 +33,12 @@ TRIES, MORE_TRIES, MOST_TRIES = 2000, 4, 20_000
 """How many numbers records are tried with after losses, how many more for each that was opened, and at most."""
 SMALLEST = 22
 """How many bytes the smallest record takes, with its header."""
+MOST_KEYS = 1000
+"""How many updates of keys are followed in a connection that is stored."""
+
+
+class SecretsMissingError(NotDecryptedError):
+    """The key log does not have all secrets of a connection; it may have them later."""
 
 
 @dataclass(slots=True, eq=False)
@@ -40,6 +46,7 @@ class Lane:
     """One direction: the keys for the record with the next ``number``, and the ``following`` keys, if they are known.
 
     ``lost`` is about how many bytes were lost since a record was opened; ``dropped`` says that this was not told yet.
+    Stored are not the keys but how often they have ``changed``: they follow from the key log again.
     """
 
     direction: Direction
@@ -48,9 +55,25 @@ class Lane:
     protection: Protection | None = None
     following: Protection | None = None
     number: int = 0
+    changed: int = 0
     lost: int = 0
     dropped: bool = False
     tries: int = TRIES
+
+    def __getstate__(self) -> dict[str, Any]:
+        hidden = {"protection": None, "following": None}
+        return {one.name: getattr(self, one.name) for one in fields(self)} | hidden
+
+    def __setstate__(self, stored: dict[str, Any]) -> None:
+        for name, value in stored.items():
+            setattr(self, name, value)
+
+    def restore(self, changed: int, number: int) -> None:
+        """Use the keys that it had, after those with which it began."""
+        self.changed = 0
+        for _ in range(changed):
+            self.advance()
+        self.number = number
 
     def protect(self, protection: Protection, following: Protection | None = None) -> None:
         """Use other keys from the next record on."""
@@ -60,6 +83,7 @@ class Lane:
         """Use the following keys."""
         if self.following is not None:
             self.protect(self.following, self.following.next())
+            self.changed += 1
 
     def open(self, record: Record) -> Opened | None:
         """The contents of the next record; ``None`` if the keys do not fit, whatever its number is."""
@@ -92,21 +116,47 @@ class TlsConnection:
     """Makes the pieces of what a connection carries from its own, if the key log has its secrets.
 
     Until the first record is opened the pieces wait. If it cannot be, they are passed on, with the reason, and all
-    others too: then ``passed`` is true.
+    others too: then ``passed`` is true. Secrets that are not there yet are awaited for ``patience`` seconds by the
+    packets' clock. It can be pickled between any two pieces, without any keys, by a pickler that knows the key log.
     """
 
-    __slots__ = ("_connection", "_held", "_hello", "_keys", "_lanes", "_random", "_waiting", "opened", "passed")
+    __slots__ = (
+        *("_connection", "_held", "_hello", "_keys", "_known", "_lanes", "_lost_keys", "_patience", "_random"),
+        *("_server", "_waiting", "opened", "passed"),
+    )
 
-    def __init__(self, connection: Connection, keys: KeyLog) -> None:
+    def __init__(self, connection: Connection, keys: KeyLog, patience: float = 0.0) -> None:
         self.passed = False
         self.opened = False
         self._connection = connection
         self._keys = keys
+        self._patience = patience
+        self._lost_keys = False  # while it was stored
+        self._known: int | None = None  # how many secrets there were when they were not enough
+        self._server: Direction = SERVER
+        self._begin()
+
+    def _begin(self) -> None:
         self._lanes = {direction: Lane(direction) for direction in (CLIENT, SERVER)}
         self._waiting: list[Piece] = []
         self._held = 0
         self._hello: Hello | None = None
         self._random = b""
+
+    def __setstate__(self, stored: tuple[None, dict[str, Any]]) -> None:
+        for name, value in stored[1].items():
+            setattr(self, name, value)
+        if self._hello is None or self._known is not None or self.passed:
+            return
+        places = [(lane, lane.changed, lane.number) for lane in self._lanes.values()]
+        try:
+            if any(changed > MOST_KEYS for _, changed, _ in places):
+                raise SecretsMissingError
+            self._agreed(self._hello, self._server)
+            for lane, changed, number in places:
+                lane.restore(changed, number)
+        except NotDecryptedError:
+            self._lost_keys = True
 
     @property
     def held(self) -> int:
@@ -132,17 +182,48 @@ class TlsConnection:
             piece.connection = self._connection
             yield piece
             return
+        if self._lost_keys:
+            yield from self._closed_to(piece)
+            return
         if not self.opened:
             self._waiting.append(piece)
             self._held += len(piece.data)
+        if self._known is not None:
+            yield from self.retry(piece)
+            return
         try:
             yield from self._read(piece)
         except (NotDecryptedError, NotTlsError) as reason:
             if self.opened:
                 self._lanes[piece.direction].records.search(len(piece.data))
                 yield _gap(piece)
+            elif isinstance(reason, SecretsMissingError) and self._has_patience(piece):
+                self._known = len(self._keys.of(self._random))
             else:
                 yield from self._pass_on(str(reason))
+
+    def retry(self, now: Piece) -> Iterator[Piece]:
+        """If secrets are awaited, look for them again; give them up if it is too late when ``now`` is."""
+        if self._known is None:
+            return
+        if len(self._keys.of(self._random)) != self._known:
+            self._known, waiting = None, self._waiting
+            self._begin()
+            for piece in waiting:
+                yield from self.feed(piece)
+        elif not self._has_patience(now):
+            self._known = None
+            yield from self._pass_on(NO_SECRETS)
+
+    def _has_patience(self, now: Piece) -> bool:
+        return now.kind != "closed" and self._held <= MOST_HELD and now.time - self._waiting[0].time < self._patience
+
+    def _closed_to(self, piece: Piece) -> Iterator[Piece]:
+        """From here on the key log has the secrets no more: another connection, as far as what follows knows."""
+        yield Piece(self._connection, "closed", CLIENT, b"", 0, piece.time, piece.source, piece.position)
+        self._connection = replace(self._connection, started=piece.time)
+        yield from self._pass_on(NO_SECRETS)
+        yield from self.feed(piece)
 
     def _read(self, piece: Piece) -> Iterator[Piece]:
         lane = self._lanes[piece.direction]
@@ -195,7 +276,7 @@ class TlsConnection:
         if kind == CLIENT_HELLO:
             self._random = client_random(body)
             if not self._keys.of(self._random):
-                raise NotDecryptedError(NO_SECRETS)
+                raise SecretsMissingError(NO_SECRETS)
         elif kind == SERVER_HELLO:
             if (hello := server_hello(body)) is not None:
                 self._hello = hello
@@ -205,7 +286,7 @@ class TlsConnection:
 
     def _agreed(self, hello: Hello, server: Direction) -> None:
         """Note the keys after the server's hello: in TLS 1.3 they are used at once, others after the handshake."""
-        secrets = self._keys.of(self._random)
+        secrets, self._server = self._keys.of(self._random), server
         try:
             from kwire_spark.tls.protection import protections12, protections13
 
@@ -219,7 +300,7 @@ class TlsConnection:
                 for lane, later in zip(self._ordered(server), both, strict=True):
                     lane.following = later
         except KeyError:
-            raise NotDecryptedError(NO_SECRETS) from None
+            raise SecretsMissingError(NO_SECRETS) from None
         except ImportError:
             raise NotDecryptedError(NO_LIBRARY) from None
 
@@ -230,8 +311,8 @@ class TlsConnection:
 
     def _changed(self, lane: Lane) -> None:
         """In TLS 1.2 the direction is protected from now on; in TLS 1.3 this means nothing."""
-        if not self._is_13 and lane.following is not None:
-            lane.protect(lane.following)
+        if not self._is_13:
+            lane.advance()
 
     def _lost(self, lane: Lane, piece: Piece) -> Iterator[Piece]:
         """A gap in what is carried, for one in the connection."""

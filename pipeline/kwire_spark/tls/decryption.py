@@ -28,7 +28,7 @@ def decrypted(pieces: Iterable[Piece | Broken], keys: KeyLog) -> Iterator[Piece 
             continue
         key = id(piece.connection)
         if key not in connections:
-            connections[key] = _begun(piece, keys)
+            connections[key] = begun(piece, keys)
         connection = connections[key]
         if connection is None:
             yield piece
@@ -43,10 +43,10 @@ def decrypted(pieces: Iterable[Piece | Broken], keys: KeyLog) -> Iterator[Piece 
             del connections[key]
 
 
-def _begun(piece: Piece, keys: KeyLog) -> TlsConnection | None:
+def begun(piece: Piece, keys: KeyLog, patience: float = 0.0) -> TlsConnection | None:
     """What decrypts a connection with this first piece; ``None`` if it is not the beginning of TLS."""
     if piece.kind == "data" and HANDSHAKE.startswith(piece.data[:2]):
-        return TlsConnection(piece.connection, keys)
+        return TlsConnection(piece.connection, keys, patience)
     return None
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from types import MappingProxyType
@@ -23,6 +25,8 @@ LABELS = frozenset({MASTER, *HANDSHAKE, *APPLICATION})
 
 MOST_BYTES = 64 << 20
 """The size of all key logs together, of some hundred thousand connections."""
+
+CHUNK = 1 << 20
 
 _LINE = re.compile(rb"^([A-Z0-9_]+) ([0-9A-Fa-f]{64}) ((?:[0-9A-Fa-f]{2}){32,64})[ \t\r]*$", re.MULTILINE)
 _NONE: Mapping[str, bytes] = MappingProxyType({})
@@ -60,15 +64,89 @@ class KeyLog:
         return self.secrets.get(random, _NONE)
 
 
+class FollowedKeyLog(KeyLog):
+    """A file to which clients still write: ``refresh`` reads what is new. Of more than :data:`MOST_BYTES` the oldest
+    secrets are forgotten. Those of a file that is replaced or cut off stay known."""
+
+    __slots__ = ("_at", "_file", "_older", "_path", "_rest")
+
+    def __init__(self, path: str) -> None:
+        super().__init__()
+        self._path = path
+        self._file = 0  # its number
+        self._at = 0
+        self._rest = b""
+        self._older: dict[bytes, dict[str, bytes]] = {}
+
+    def refresh(self) -> None:
+        """Read whole lines that are new. A file that is not there, or cannot be read, has none."""
+        with suppress(OSError):
+            found = Path(self._path).stat()
+            if found.st_ino != self._file or found.st_size < self._at:
+                self._file, self._rest = found.st_ino, b""
+                self._at = max(found.st_size - MOST_BYTES, 0)
+            if found.st_size == self._at:
+                return
+            with regular(self._path).open("rb") as file:
+                file.seek(self._at)
+                while text := file.read(CHUNK):
+                    self._at += len(text)
+                    whole, _, self._rest = (self._rest + text).rpartition(b"\n")
+                    self._rest = self._rest[-CHUNK:]
+                    self.add(whole)
+
+    def add(self, text: bytes) -> None:
+        """Take the secrets in whole lines."""
+        if self._room < MOST_BYTES // 2:
+            self._older, self.secrets, self._room = self.secrets, {}, MOST_BYTES
+        super().add(text)
+
+    def of(self, random: bytes) -> Mapping[str, bytes]:
+        """The secrets of a connection by their labels; none if it is not known."""
+        newer, older = super().of(random), self._older.get(random, _NONE)
+        return {**older, **newer} if newer and older else newer or older
+
+
+@cache
+def _followed(path: str) -> FollowedKeyLog:
+    return FollowedKeyLog(path)
+
+
+def followed_key_log(path: str) -> KeyLog:
+    """What a key log has now. This process keeps it, and reads only what is new the next time."""
+    keys = _followed(path)
+    keys.refresh()
+    return keys
+
+
+def growing_key_log(path: str | None) -> str:
+    """The absolute path of a key log that may be empty yet; empty if there is none. :class:`OptionError` if it cannot
+    be read, or nothing could be decrypted with it."""
+    if not path:
+        return ""
+    _check_library()
+    try:
+        with regular(path).open("rb"):
+            pass
+    except OSError as error:
+        hint = " (create it, if clients are yet to write it)" if isinstance(error, FileNotFoundError) else ""
+        raise OptionError(f"the key log {path} cannot be read: {error.strerror or error}{hint}") from None
+    return str(Path(path).absolute())
+
+
 def checked_key_log(path: str | None) -> str:
     """The absolute path of a key log, empty if there is none. :class:`~kwire_spark.options.OptionError` if it has no
     secrets, or nothing could be decrypted with them."""
     if not path:
         return ""
-    if find_spec("cryptography") is None:
-        raise OptionError("to decrypt with a key log, install cryptography: pip install 'kwire[tls]'")
+    _check_library()
     read_key_log(path)
     return str(Path(path).absolute())
+
+
+def _check_library() -> None:
+    if find_spec("cryptography") is None:
+        raise OptionError("to decrypt with a key log, install cryptography: pip install 'kwire[tls]'")
 
 
 def read_key_log(path: str) -> KeyLog:

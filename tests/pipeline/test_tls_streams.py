@@ -1,0 +1,261 @@
+"""TLS in streams: decrypted as in files, by a key log that grows, and without secrets in what is stored."""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import SparkSession
+
+from kwire_spark.capture.packets import Packet, reverse
+from kwire_spark.capture.reading import file_packets
+from kwire_spark.command import run
+from kwire_spark.frames.projection import ConnectionProjection
+from kwire_spark.rows import Row
+from kwire_spark.streaming.ends import NO_KEYS, PATIENCE, Ends
+from kwire_spark.tls import KeyLog, followed_key_log, growing_key_log, read_key_log
+from kwire_spark.unread import NO_SECRETS, TLS
+from tests.pipeline.capture_files import Conversation, merged, packets, recorded, write_pcap
+from tests.pipeline.test_tls import LONG, SUITES, V13
+from tests.pipeline.tls_talks import Recorder, Tls, certificate
+
+pytest.importorskip("cryptography")
+
+from kwire_spark.tls import connection, key_log
+
+RECORDING = "librdkafka-on-4.1.1"
+
+
+@pytest.fixture(scope="module")
+def pem(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return certificate(tmp_path_factory.mktemp("tls"))
+
+
+@pytest.fixture
+def keys(tmp_path: Path) -> Path:
+    return tmp_path / "keys"
+
+
+def talk() -> Conversation:
+    return max(recorded(RECORDING), key=lambda one: len(one.segments))
+
+
+def sent(path: Path, said: Conversation, **options: Any) -> list[Packet]:
+    found = [*file_packets(str(write_pcap(path / "a.pcap", packets(said, **options))))]
+    return [packet for packet in found if isinstance(packet, Packet)]
+
+
+def shown(wanted: ConnectionProjection, rows: list[Row]) -> list[dict[str, Any]]:
+    made: list[dict[str, Any]] = wanted.batch(rows).to_pylist()
+    for row in made:
+        for column in ("source", "position", "connection"):
+            del row[column]
+    return made
+
+
+class Stream:
+    """The rows of packets, with the state stored after each ``every`` of them."""
+
+    def __init__(self, first: Packet, keys: KeyLog) -> None:
+        self.wanted = ConnectionProjection("exchanges")
+        self.ends = Ends(min(first.key, reverse(first.key)), (), self.wanted, keys)
+        self.stored = b""
+        self.rows: list[Row] = []
+
+    def take(self, found: list[Packet], every: int = 1, keys: KeyLog = NO_KEYS, *, pause: bool = False) -> None:
+        for number, packet in enumerate(found):
+            self.rows += self.ends.add(packet)
+            if number % every == every - 1:
+                if pause:
+                    self.rows += self.ends.pause()
+                self.store(keys)
+
+    def store(self, keys: KeyLog) -> None:
+        self.stored = self.ends.stored()
+        self.ends = Ends.restored(self.stored, self.wanted, keys)
+
+    def end(self) -> list[dict[str, Any]]:
+        self.rows += self.ends.close()
+        return shown(self.wanted, self.rows)
+
+
+def plain(tmp_path: Path) -> list[dict[str, Any]]:
+    found = sent(tmp_path, talk())
+    stream = Stream(found[0], NO_KEYS)
+    stream.take(found)
+    return stream.end()
+
+
+@pytest.mark.parametrize("name", ["1.3", *(f"1.2 {one}" for one in ("AES128-GCM-SHA256", "ECDHE-RSA-AES256-SHA384"))])
+@pytest.mark.parametrize("every", [1, 7, 40])
+def test_a_connection_may_be_stored_between_any_packets_and_its_keys_are_not(
+    tmp_path: Path, keys: Path, pem: Path, name: str, every: int
+) -> None:
+    wanted = plain(tmp_path)
+    assert len([row for row in wanted if row["outcome"] == "answered"]) > 5
+    found = sent(tmp_path, Tls.make(pem, keys, *SUITES[name]).through(talk()))
+    known = read_key_log(str(keys))
+    stream = Stream(found[0], known)
+    stream.take(found[: len(found) // 2], every, known)
+    stream.store(known)
+    secrets = [secret for each in known.secrets.values() for secret in each.values()]
+    assert secrets
+    assert not [one for one in (b"Protection", b"KeyLog", *secrets) if one in stream.stored]
+    stream.take(found[len(found) // 2 :], every, known)
+    assert stream.end() == wanted
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="there is no openssl here")
+def test_keys_that_were_updated_follow_again_from_the_key_log(tmp_path: Path, keys: Path, pem: Path) -> None:
+    said = Recorder(pem, keys).talk([b"first\n", b"k\n", b"second\n", b"K\n", b"third\n"])
+    found, known = sent(tmp_path, said), read_key_log(str(keys))
+    heard = []
+    for every in (10_000, 1):
+        stream = Stream(found[0], known)
+        stream.take(found, every, known)
+        heard.append(stream.end())
+    assert heard[0] == heard[1]
+    assert sum(row["unread"] or 0 for row in heard[0]) == 2 * len(b"first\nsecond\nthird\n"), "what is no Kafka"
+
+
+@pytest.mark.parametrize("missing", [("",), ("CLIENT_TRAFFIC", "SERVER_TRAFFIC"), ("SERVER_HANDSHAKE",)])
+def test_secrets_may_be_logged_after_their_connection_was_captured(
+    tmp_path: Path, keys: Path, pem: Path, missing: tuple[str, ...]
+) -> None:
+    wanted = plain(tmp_path)
+    found = sent(tmp_path, Tls.make(pem, keys, V13).through(talk()))
+    lines = keys.read_text().splitlines(keepends=True)
+    late = [line for line in lines if line.startswith(missing)]
+    assert late
+    keys.write_text("".join(line for line in lines if line not in late))
+    known = followed_key_log(str(keys))
+    stream = Stream(found[0], known)
+    stream.take(found[:-30], 5, known, pause=True)
+    assert not stream.rows
+    with keys.open("a") as file:
+        file.writelines(late)
+    stream.take(found[-30:], 5, followed_key_log(str(keys)), pause=True)
+    assert stream.end() == wanted
+
+
+def test_a_connection_does_not_wait_for_ever(tmp_path: Path, keys: Path, pem: Path) -> None:
+    keys.touch()
+    found = sent(tmp_path, Tls.make(pem, keys.with_name("others")).through(LONG))
+    stream = Stream(found[0], followed_key_log(str(keys)))
+    stream.take(found[:20], 1, followed_key_log(str(keys)), pause=True)
+    assert not stream.rows
+    late = Packet(found[0].key, found[0].time + PATIENCE + 1, "", 0, found[0].seq, 0, 16, b"")
+    stream.take([late], 1, followed_key_log(str(keys)), pause=True)
+    assert stream.rows
+    rows = stream.end()
+    assert {row["_corrupt"] for row in rows} == {f"{TLS} ({NO_SECRETS})"}
+    assert sum(row["unread"] for row in rows) == sum(len(packet.data) for packet in found[:20])
+
+
+def test_a_connection_whose_secrets_are_gone_says_so(tmp_path: Path, keys: Path, pem: Path) -> None:
+    found = sent(tmp_path, Tls.make(pem, keys).through(talk()))
+    known = read_key_log(str(keys))
+    stream = Stream(found[0], known)
+    middle = len(found) // 2
+    stream.take(found[:middle], 5, known)
+    stream.store(NO_KEYS)
+    stream.take(found[middle:])
+    rows = stream.end()
+    assert len([row for row in rows if row["outcome"] == "answered"]) > 2
+    assert f"{TLS} ({NO_SECRETS})" in {row["_corrupt"] for row in rows}
+    hidden = sum(row["unread"] or 0 for row in rows if TLS in (row["_corrupt"] or ""))
+    assert hidden == sum(len(packet.data) for packet in found[middle:])
+
+
+def test_updates_of_keys_that_do_not_end_are_not_followed(
+    tmp_path: Path, keys: Path, pem: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "MOST_KEYS", 0)
+    found = sent(tmp_path, Tls.make(pem, keys).through(LONG))
+    known = read_key_log(str(keys))
+    stream = Stream(found[0], known)
+    stream.take(found, 5, known)
+    assert f"{TLS} ({NO_SECRETS})" in {row["_corrupt"] for row in stream.end()}
+
+
+LINE = "CLIENT_RANDOM {:064x} {:096x}\n"
+
+
+def test_a_key_log_is_followed(keys: Path) -> None:
+    known = followed_key_log(str(keys))
+    assert len(known) == 0, "it is not there yet"
+    keys.write_text(LINE.format(1, 1) + LINE.format(2, 2)[:100])
+    assert len(followed_key_log(str(keys))) == 1
+    with keys.open("a") as file:
+        file.write(LINE.format(2, 2)[100:])
+    assert followed_key_log(str(keys)) is known
+    assert len(known) == 2
+    keys.write_text(LINE.format(3, 3))
+    followed_key_log(str(keys))
+    (fresh := keys.with_name("new")).write_text(LINE.format(4, 4))
+    fresh.replace(keys)
+    followed_key_log(str(keys))
+    assert len(known) == 4
+    assert known.of((4).to_bytes(32, "big"))["CLIENT_RANDOM"] == (4).to_bytes(48, "big")
+
+
+def test_of_a_large_key_log_the_oldest_secrets_are_forgotten(keys: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    size = len(LINE.format(1, 1))
+    monkeypatch.setattr(key_log, "MOST_BYTES", 20 * size)
+    monkeypatch.setattr(key_log, "CHUNK", size)
+    known = followed_key_log(str(keys))
+    for number in range(100):
+        with keys.open("a") as file:
+            file.write(LINE.format(number, number))
+        followed_key_log(str(keys))
+    there = [number for number in range(100) if known.of(number.to_bytes(32, "big"))]
+    assert there == [*range(there[0], 100)]
+    assert 5 < len(there) <= 20
+
+
+def test_a_key_log_may_be_empty_and_has_to_be_there(tmp_path: Path, keys: Path) -> None:
+    keys.touch()
+    assert growing_key_log(str(keys)) == str(keys)
+    assert run(["watch", str(tmp_path), "--key-log", str(tmp_path / "missing")]) == 2
+
+
+def requests(folder: Path) -> Counter[tuple[str, int]]:
+    rows = pq.read_table(folder / "clients").to_pylist()
+    return sum((Counter({(row["api"], row["version"]): row["requests"]}) for row in rows), Counter())
+
+
+@pytest.fixture
+def one_task(spark: SparkSession) -> Iterator[None]:
+    spark.conf.set("spark.sql.shuffle.partitions", "1")
+    yield
+    spark.conf.set("spark.sql.shuffle.partitions", "2")
+
+
+@pytest.mark.usefixtures("one_task")
+def test_watch_decrypts_and_its_checkpoint_has_no_secrets(
+    tmp_path: Path, keys: Path, pem: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, out = tmp_path / "captures", tmp_path / "out"
+    folder.mkdir()
+    made = merged(packets(Tls.make(pem, keys).through(one)) for one in recorded("kafka-python-as-of-0.10-on-3.9.1"))
+    logged = keys.read_text()
+    keys.write_text("")
+    arguments = ["--once", "--settled", "0", "--target", "4.4.0", "--key-log", str(keys), "--out", str(out)]
+    for number, part in enumerate((made[: len(made) // 2], made[len(made) // 2 :])):
+        write_pcap(folder / f"{number}.pcap", part)
+        keys.write_text(logged)
+        assert run(["watch", str(folder), *arguments]) == 0
+    assert "refused by 4.4.0 " in capsys.readouterr().err
+    whole = tmp_path / "whole"
+    assert run(["clients", str(folder), "--key-log", str(keys), "--engine", "local", "-q", "--out", str(whole)]) == 0
+    assert requests(out) == requests(whole)
+    assert "100 % of the bytes of connections were read" in (out / "readiness.html").read_text()
+    secrets = {line.split()[2] for line in logged.splitlines() if line[0] != "#"}
+    for path in (one for one in out.rglob("*") if one.is_file()):
+        data = path.read_bytes()
+        assert not [one for one in secrets if one.encode() in data or bytes.fromhex(one) in data], path
