@@ -40,6 +40,7 @@ class ConnectionRows:
 
     __slots__ = (
         "_decoder",
+        "_exchanges",
         "_identity",
         "_projection",
         "_table",
@@ -59,7 +60,8 @@ class ConnectionRows:
         self._projection = projection
         self.swapped = swapped
         self._identity = Identity()
-        self._table = (FrameRows if projection.table == "frames" else ExchangeRows)(oriented, projection)
+        self._exchanges = ExchangeRows(oriented, projection) if projection.table == "exchanges" else None
+        self._table: FrameRows | ExchangeRows = self._exchanges or FrameRows(oriented, projection)
         self._decoder = ConnectionDecoder(
             projection.protocol,
             bodies=projection.bodies,
@@ -83,8 +85,8 @@ class ConnectionRows:
     def tell(self, piece: Piece) -> list[Row]:
         """Rows of EXCHANGES, located at ``piece``, for the bytes that were not read up to now."""
         rows: list[Row] = []
-        if isinstance(self._table, ExchangeRows):
-            self._table.tell(rows, piece.source, piece.position)
+        if self._exchanges is not None:
+            self._exchanges.tell(rows, piece.source, piece.position)
         return self._projection.rows(rows)
 
     def forget(self) -> None:
@@ -119,8 +121,8 @@ class ConnectionRows:
     def scan(self, rows: list[Row], piece: Piece) -> int:
         """Like ``feed`` for a piece with data, where frames like earlier ones are passed over. Adds to ``rows``, and
         returns about how many bytes of memory the work on it takes."""
-        data, table = piece.data, self._table
-        if isinstance(table, ExchangeRows) and self._identity.candidate is None:
+        data, table = piece.data, self._exchanges
+        if table is not None and self._identity.candidate is None:
             if (piece.direction == CLIENT) is not self.swapped:
                 request = self._decoder.pass_request(data, piece.time)
                 if request is not None:

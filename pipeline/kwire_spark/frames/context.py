@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from kwire.headers import RequestHeader
 from kwire.native import mypyc_attr
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Columns = dict[str, Any]
 """Values by column."""
 
-MAX_CONTEXTS = 256
+MAX_CONTEXTS: Final = 256
 """Contexts kept per connection. Clients have fewer, but bytes may claim to be from any number of clients."""
 
 

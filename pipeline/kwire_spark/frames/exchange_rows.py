@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from ipaddress import ip_address
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from kwire.connection import Gap, NotKafka, RequestEvent, ResponseEvent, Skipped, Unanswered, Undecodable
 from kwire.errors import KwireError
@@ -27,14 +26,14 @@ if TYPE_CHECKING:
 Answer = ResponseEvent | Undecodable | None
 """The available parts of a response."""
 
-END = float("inf")
+END: Final = float("inf")
 
-_LAYOUT = LAYOUTS["exchanges"]
-_row, _shared_row = _LAYOUT.row, _LAYOUT.shared_row
+_LAYOUT: Final = LAYOUTS["exchanges"]
+_row: Final = _LAYOUT.row
+_shared_row: Final = _LAYOUT.shared_row
 
 
 @mypyc_attr(serializable=True)
-@dataclass(slots=True)
 class Asked:
     """What the row of a request takes until it is answered, and where it was seen: neither its message nor, unless
     they are ``shown``, its bytes.
@@ -42,17 +41,35 @@ class Asked:
     ``wrong`` is why it, or what an Envelope contains, was not decoded; ``inner`` the content of an Envelope.
     """
 
-    context: RequestContext
-    number: int
-    source: str
-    position: int
-    time: float
-    correlation_id: int | None
-    size: int | None
-    shown: bytes | None
-    undecodable: bool
-    wrong: str | None
-    inner: Asked | None = None
+    __slots__ = (
+        *("context", "correlation_id", "inner", "number", "position", "shown", "size", "source", "time"),
+        *("undecodable", "wrong"),
+    )
+
+    def __init__(
+        self,
+        context: RequestContext,
+        number: int,
+        source: str,
+        position: int,
+        time: float,
+        correlation_id: int | None,
+        size: int | None,
+        shown: bytes | None,
+        undecodable: bool,
+        wrong: str | None,
+    ) -> None:
+        self.context = context
+        self.number = number
+        self.source = source
+        self.position = position
+        self.time = time
+        self.correlation_id = correlation_id
+        self.size = size
+        self.shown = shown
+        self.undecodable = undecodable
+        self.wrong = wrong
+        self.inner: Asked | None = None
 
 
 @mypyc_attr(serializable=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import groupby
 from operator import attrgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from kwire.connection import ConnectionDecoder, NotKafka, RequestEvent, ResponseEvent, Skipped, Undecodable
 from kwire.connection.detect import sniff_protocol
@@ -28,24 +28,25 @@ if TYPE_CHECKING:
     from kwire_spark.frames.projection import ConnectionProjection
     from kwire_spark.rows import Row
 
-WINDOW = 1 << 18
+WINDOW: Final = 1 << 18
 """How many bytes of a connection wait at most until its client is known."""
-FIRST, GROWTH = 1 << 12, 8
+FIRST: Final = 1 << 12
+GROWTH: Final = 8
 """When so many wait they are decoded, and again when they are so many times as many."""
-PIECE = 256
+PIECE: Final = 256
 """About how many bytes of memory a piece takes without its data."""
-MOST = 64 << 20
+MOST: Final = 64 << 20
 """After how many bytes that decode neither way they are only counted."""
-ENOUGH = 3
+ENOUGH: Final = 3
 """How many requests decide, if none decodes the other way; of an exchange, the response counts as many."""
 
-HOPELESS = 32
+HOPELESS: Final = 32
 """How many frames that cannot be read show that a side is not the client, if none can; or that neither is."""
 
-FOREIGN = 1 << 62
+FOREIGN: Final = 1 << 62
 """The score of what is not Kafka, whichever side is the client."""
 
-NOT_YET = "which side is the broker was not known yet"
+NOT_YET: Final = "which side is the broker was not known yet"
 
 
 def score(pieces: Iterable[Piece], protocol: MessageRegistry, *, swapped: bool) -> int:

@@ -39,6 +39,8 @@ def _responses(protocol: MessageRegistry) -> dict[tuple[int, int], tuple[int, ty
 class ApiCatalog:
     """The APIs of ``protocol``. Its checks are fast and give no reasons: most of the bytes they see are noise."""
 
+    __slots__ = ("_header_versions", "keys", "max_decoded", "protocol")
+
     def __init__(self, protocol: MessageRegistry, max_decoded: int = MAX_FRAME) -> None:
         self.protocol = protocol
         self.max_decoded = max_decoded

@@ -65,6 +65,11 @@ class ConnectionDecoder:
     nearly all of it.
     """
 
+    __slots__ = (
+        *("_closed", "_from_client", "_from_server", "_in_flight", "_keep_requests", "_reader", "_requests"),
+        "_responses",
+    )
+
     def __init__(
         self,
         protocol: MessageRegistry,
@@ -87,10 +92,8 @@ class ConnectionDecoder:
         self._requests = RequestFraming(catalog, max_frame)
         self._responses = ResponseFraming(catalog, self._in_flight, max_frame)
         beginning = start == "beginning"
-        self._splitters = {
-            CLIENT: FrameSplitter(self._requests, CLIENT, max_frame, beginning=beginning),
-            SERVER: FrameSplitter(self._responses, SERVER, max_frame, beginning=beginning),
-        }
+        self._from_client = FrameSplitter(self._requests, CLIENT, max_frame, beginning=beginning)
+        self._from_server = FrameSplitter(self._responses, SERVER, max_frame, beginning=beginning)
         self._closed = False
 
     def feed(self, direction: Direction, data: bytes | bytearray | memoryview, time: float) -> list[Event]:
@@ -115,7 +118,7 @@ class ConnectionDecoder:
         known = self._reader.plain(data)
         if known is None:
             return None
-        position = self._splitters[CLIENT].pass_over(data, time)
+        position = self._from_client.pass_over(data, time)
         if position < 0:
             return None
         request = InFlightRequest(
@@ -125,7 +128,7 @@ class ConnectionDecoder:
             time,
             position,
             REQUEST_SIZE + known.offset,
-            self._splitters[SERVER].losses,
+            self._from_server.losses,
             known,
             None,
         )
@@ -141,7 +144,7 @@ class ConnectionDecoder:
         known = answered.known
         if known is None or self._responses.expects_tokens or answered.correlation_id != read_i32_be(data, 4):
             return None
-        if not self._reader.plain_answer(data, known) or self._splitters[SERVER].pass_over(data, time) < 0:
+        if not self._reader.plain_answer(data, known) or self._from_server.pass_over(data, time) < 0:
             return None
         return self._in_flight.pop()
 
@@ -170,7 +173,7 @@ class ConnectionDecoder:
 
         A frame keeps its header; the rest of its bytes count as missing. ``reason`` says why, such as ``not kept``.
         """
-        splitters = self._splitters.values()
+        splitters = self._from_client, self._from_server
         return [event for one in splitters for event in self._events(one.drop(time, reason, secrets=True))]
 
     def drop(self, time: float, reason: str) -> list[Event]:
@@ -178,14 +181,14 @@ class ConnectionDecoder:
 
         Bytes of unfinished frames count as missing, and requests in flight become ``Unanswered``.
         """
-        splitters = self._splitters.values()
+        splitters = self._from_client, self._from_server
         events = [event for splitter in splitters for event in self._events(splitter.drop(time, reason))]
         return events + self._unanswered(self._in_flight.clear(), f"the request was {reason}", time)
 
     @property
     def held(self) -> int:
         """About how many bytes of memory unfinished frames and requests in flight take."""
-        return self._in_flight.bytes + self._splitters[CLIENT].held + self._splitters[SERVER].held
+        return self._in_flight.bytes + self._from_client.held + self._from_server.held
 
     @property
     def in_flight(self) -> int:
@@ -195,9 +198,11 @@ class ConnectionDecoder:
     def _splitter(self, direction: Direction) -> FrameSplitter:
         if self._closed:
             raise ValueError("this connection is closed")
-        if direction not in self._splitters:
-            raise ValueError(f"the direction is {CLIENT!r} or {SERVER!r}, not {direction!r}")
-        return self._splitters[direction]
+        if direction == CLIENT:
+            return self._from_client
+        if direction == SERVER:
+            return self._from_server
+        raise ValueError(f"the direction is {CLIENT!r} or {SERVER!r}, not {direction!r}")
 
     def _events(self, items: Iterable[Frame | Event]) -> list[Event]:
         events: list[Event] = []
@@ -207,7 +212,7 @@ class ConnectionDecoder:
                 continue
             events.append(item)
             if isinstance(item, NotKafka):
-                for splitter in self._splitters.values():
+                for splitter in (self._from_client, self._from_server):
                     splitter.ignore()
         return events
 
@@ -227,7 +232,7 @@ class ConnectionDecoder:
         self._requests.expects_tokens = event.name == SASL_HANDSHAKE and version == 0
         if isinstance(event, Undecodable) or event.expects_response:
             kept, size = (event, len(event.data)) if self._keep_requests else without_bytes(event)
-            losses = self._splitters[SERVER].losses
+            losses = self._from_server.losses
             passing = not self._keep_requests and isinstance(event, RequestEvent) and event.inner is None
             known = self._reader.known(frame.data, 0) if passing else None
             request = InFlightRequest(
@@ -257,7 +262,7 @@ class ConnectionDecoder:
     def _unanswered(self, requests: list[InFlightRequest], reason: str, time: float) -> list[Event]:
         events: list[Event] = []
         for request in requests:
-            lost = request.server_losses != self._splitters[SERVER].losses
+            lost = request.server_losses != self._from_server.losses
             why = f"{reason}, and bytes of the server are missing since it was sent" if lost else reason
             events.append(Unanswered(time, CLIENT, request.request.position, request.request, why))
         return events

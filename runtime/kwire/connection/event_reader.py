@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from struct import Struct
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from librt.strings import read_i32_be
 
@@ -25,16 +25,21 @@ if TYPE_CHECKING:
     from kwire.message import Message
     from kwire.policy import Policy
 
-PRODUCE, SASL_HANDSHAKE, ENVELOPE, API_VERSIONS = "Produce", "SaslHandshake", "Envelope", "ApiVersions"
+PRODUCE: Final = "Produce"
+SASL_HANDSHAKE: Final = "SaslHandshake"
+ENVELOPE: Final = "Envelope"
+API_VERSIONS: Final = "ApiVersions"
 """APIs with special rules. They are recognised by name, because in other protocols their keys mean something else."""
 
-REQUEST_START = Struct(">hhi")
+REQUEST_START: Final = Struct(">hhi")
 """API key, version and correlation id, with which all request headers begin."""
 
 
 @mypyc_attr(serializable=True)
 class EventReader:
     """Decodes headers, and ``bodies``: all, none, or those of the named APIs and messages."""
+
+    __slots__ = ("_bodies", "_catalog", "_known", "_policy", "_protocol")
 
     def __init__(self, catalog: ApiCatalog, policy: Policy, bodies: bool | Collection[str]) -> None:
         self._catalog = catalog

@@ -266,7 +266,7 @@ def _compact_string(data: bytes, at: int) -> tuple[str, int]:
     return data[start:end].decode(), end
 
 
-REQUEST_SIZE = 1024
+REQUEST_SIZE: Final = 1024
 """About how many bytes of memory a request takes without its bytes and its message."""
 
 

@@ -7,9 +7,8 @@ byte after which it is made, depends on the bytes alone, not on the pieces in wh
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from struct import Struct
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from librt.strings import read_i32_be
 
@@ -25,22 +24,21 @@ if TYPE_CHECKING:
     from kwire.connection.events import Direction, Event
     from kwire.connection.framing import Framing
 
-MAX_SKIPPED = 65_536
+MAX_SKIPPED: Final = 65_536
 """The most bytes that one ``Skipped`` event reports."""
 
-LARGE = 1 << 16
+LARGE: Final = 1 << 16
 """Payloads above this size are copied once instead of twice, which takes a little longer for small ones."""
 
-HEAD = 256
+HEAD: Final = 256
 """How many bytes of a frame are kept when the others are dropped: those of its header."""
 
-NOT_SEEN = "not seen"
+NOT_SEEN: Final = "not seen"
 
-_SIZE = Struct(">i")
+_SIZE: Final = Struct(">i")
 
 
 @mypyc_attr(serializable=True)
-@dataclass(slots=True, eq=False)
 class Frame:
     """The payload of a frame and its position in the stream, before the payload is decoded.
 
@@ -48,18 +46,20 @@ class Frame:
     not seen, or have another ``fate``; the first ``intact`` bytes of ``data`` precede the first hole.
     """
 
-    time: float
-    direction: Direction
-    position: int
-    started: float
-    data: bytes
-    kind: int = 0
-    missing: int = 0
-    intact: int = field(init=False)
-    fate: str = NOT_SEEN
+    __slots__ = ("data", "direction", "fate", "intact", "kind", "missing", "position", "started", "time")
 
-    def __post_init__(self) -> None:
-        self.intact = len(self.data)
+    def __init__(
+        self, time: float, direction: Direction, position: int, started: float, data: bytes, kind: int = INCOMPLETE
+    ) -> None:
+        self.time = time
+        self.direction = direction
+        self.position = position
+        self.started = started
+        self.data = data
+        self.kind = kind
+        self.missing = 0
+        self.intact = len(data)
+        self.fate = NOT_SEEN
 
     def within(self, data: bytes) -> Frame:
         """A frame at the same place with the payload of a request or response that this one carries."""
@@ -72,6 +72,22 @@ class FrameSplitter:
 
     Handle each frame before asking for the next one: it affects how the following bytes are classified.
     """
+
+    __slots__ = (
+        *(
+            "_at",
+            "_base",
+            "_beginning",
+            "_buffer",
+            "_direction",
+            "_ended",
+            "_events",
+            "_fate",
+            "_framing",
+            "_ignored",
+        ),
+        *("_intact", "_kind", "_max_frame", "_missing", "_search", "_size", "_started", "_synced", "losses", "ready"),
+    )
 
     def __init__(self, framing: Framing, direction: Direction, max_frame: int, *, beginning: bool) -> None:
         if not 0 < max_frame < MIN_TLS_SIZE:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 from struct import Struct
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final
 
 from kwire.connection.in_flight import MAX_ID_PREFIXES
 from kwire.native import mypyc_attr
@@ -20,65 +20,84 @@ if TYPE_CHECKING:
     from kwire.connection.api_catalog import ApiCatalog
     from kwire.connection.in_flight import InFlightRequests
 
-INCOMPLETE, EXPECTED, POSSIBLE, TOKEN, IMPOSSIBLE = range(5)
+INCOMPLETE: Final = 0
+EXPECTED: Final = 1
+POSSIBLE: Final = 2
+TOKEN: Final = 3
+IMPOSSIBLE: Final = 4
 """The class of a frame by its first bytes: not enough of them yet; a known request or an awaited response; a request
 or response with an unknown API, version or correlation id; a SASL token; not a frame."""
 
-DECODES, NEWER, PLAUSIBLE, UNDECODABLE, IMPLAUSIBLE = range(5)
+DECODES: Final = 0
+NEWER: Final = 1
+PLAUSIBLE: Final = 2
+UNDECODABLE: Final = 3
+IMPLAUSIBLE: Final = 4
 """Confidence that a candidate at an unsynchronised position is a frame: it decodes; its version is slightly newer
 than the known ones, or it answers a request of an unknown API or version; its header is plausible; it does not
 decode, or answers no request; it is impossible."""
 
-MAX_TOKEN = 524_288
+MAX_TOKEN: Final = 524_288
 """The default of Kafka's ``sasl.server.max.receive.size``. Tokens are the only frames without a header."""
 
-MAX_VERSION = 255
+MAX_VERSION: Final = 255
 """The highest plausible version. A PLAIN token looks like a request with a higher one: its user name is where a
 request has the version, and its password where a request has the client id."""
 
-_REQUEST = Struct(">hhih")
-_PREFIX = Struct(">ihhih")
-_ID = Struct(">i")
+_REQUEST: Final = Struct(">hhih")
+_PREFIX: Final = Struct(">ihhih")
+_ID: Final = Struct(">i")
 
 
-class Framing(Protocol):
-    """The frames of one direction."""
+@mypyc_attr(serializable=True)
+class Framing:
+    """The frames of one direction.
 
-    prefix_size: int
-    """The number of bytes that classify a frame, including the four of its size."""
+    ``prefix_size`` is how many bytes classify a frame, the four of its size included; ``lookahead`` is how many after
+    a doubtful frame show whether another frame starts within it.
+    """
 
-    lookahead: int
-    """The number of bytes after a doubtful frame that show whether another frame starts within it."""
+    __slots__ = ("lookahead", "prefix_size")
+
+    def __init__(self, prefix_size: int, lookahead: int) -> None:
+        self.prefix_size = prefix_size
+        self.lookahead = lookahead
 
     def classify(self, buffer: bytes | bytearray, at: int, size: int) -> int:
         """The class of the frame of ``size`` bytes whose size field is at ``at``: ``INCOMPLETE`` to
         ``IMPOSSIBLE``."""
+        raise NotImplementedError
 
     def find_candidate(self, buffer: bytearray, start: int, stop: int) -> int:
         """The first index from ``start`` where a frame may begin whose prefix ends at or before ``stop``; -1 if
         none."""
+        raise NotImplementedError
 
     def is_promising(self, buffer: bytearray, at: int) -> bool:
         """Whether the candidate at ``at`` is good enough to discard a doubtful frame around it."""
+        raise NotImplementedError
 
     def score(self, payload: bytes) -> int:
         """The confidence that ``payload`` is that of a frame: ``DECODES`` to ``IMPLAUSIBLE``."""
+        raise NotImplementedError
 
     def harmless(self, buffer: bytearray, kind: int) -> int:
         """How many bytes of a payload are certainly no secrets; ``buffer`` is the seen part of its frame."""
+        raise NotImplementedError
 
 
 @mypyc_attr(serializable=True)
-class RequestFraming:
-    """Requests, and SASL tokens while ``expects_tokens`` is set."""
+class RequestFraming(Framing):
+    """Requests, and SASL tokens while ``expects_tokens`` is set.
 
-    prefix_size = 14
-    """Size, API key, version, correlation id and length of the client id."""
+    Their prefix is size, API key, version, correlation id and length of the client id; the lookahead is a prefix and
+    most client ids.
+    """
 
-    lookahead = 64
-    """A prefix and most client ids."""
+    __slots__ = ("_catalog", "_pattern", "expects_tokens")
 
     def __init__(self, catalog: ApiCatalog, max_frame: int) -> None:
+        super().__init__(prefix_size=14, lookahead=64)
         self.expects_tokens = False
         self._catalog = catalog
         self._pattern = _request_pattern(catalog.keys, max_frame)
@@ -144,15 +163,16 @@ class RequestFraming:
 
 
 @mypyc_attr(serializable=True)
-class ResponseFraming:
-    """Responses, recognised by correlation ids in flight, and SASL tokens while ``expects_tokens`` is set."""
+class ResponseFraming(Framing):
+    """Responses, recognised by correlation ids in flight, and SASL tokens while ``expects_tokens`` is set.
 
-    prefix_size = 8
-    """Size and correlation id."""
+    Their prefix is size and correlation id.
+    """
 
-    lookahead = 7
+    __slots__ = ("_catalog", "_in_flight", "_max_frame", "expects_tokens")
 
     def __init__(self, catalog: ApiCatalog, in_flight: InFlightRequests, max_frame: int) -> None:
+        super().__init__(prefix_size=8, lookahead=7)
         self.expects_tokens = False
         self._catalog = catalog
         self._in_flight = in_flight

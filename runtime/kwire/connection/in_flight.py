@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from kwire.native import mypyc_attr
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from kwire.connection.events import RequestEvent, Undecodable
     from kwire.connection.known_headers import KnownHeader
 
-MAX_ID_PREFIXES = 16
+MAX_ID_PREFIXES: Final = 16
 
 
 @mypyc_attr(serializable=True)
@@ -65,6 +65,8 @@ class InFlightRequests:
     Taking the response to a later request therefore gives up the requests before it. Correlation ids may repeat: a
     response answers the oldest request with its id.
     """
+
+    __slots__ = ("_again", "_by_id", "_max_bytes", "_max_requests", "_queue", "bytes", "id_prefixes")
 
     def __init__(self, max_requests: int, max_bytes: int) -> None:
         self._max_requests = max_requests

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from kwire.connection.events import CLIENT, RequestEvent
 from kwire.headers import RequestHeader
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from kwire.policy import Policy
     from kwire.protocol import MessageRegistry
 
-HEAD = 256
+HEAD: Final = 256
 """The longest header that is kept, in bytes."""
 
-MAX_KNOWN = 64
+MAX_KNOWN: Final = 64
 """Headers kept per connection. Clients send fewer kinds, but bytes may be any number of them."""
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from heapq import heapify, heappop, heappush
 from struct import Struct
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kwire.connection.framing import DECODES, EXPECTED, IMPLAUSIBLE, NEWER, PLAUSIBLE
 from kwire.native import mypyc_attr
@@ -17,19 +17,19 @@ from kwire.native import mypyc_attr
 if TYPE_CHECKING:
     from kwire.connection.framing import Framing
 
-MAX_CANDIDATES = 128
+MAX_CANDIDATES: Final = 128
 """How many candidates are followed at once; beyond that, the longer half is dropped,
 but never the frame that is expected after a whole one."""
 
-MANY_FOUND = 256
+MANY_FOUND: Final = 256
 """After so many candidates, none of which was a frame, bytes are passed over after each one found: one more for each.
 Bytes that are made to look like headers then cost no more than others, and frames that follow them are found when the
 candidates between become few."""
 
-MAX_EFFORT = 8
+MAX_EFFORT: Final = 8
 """Upper limit of bytes decoded to score candidates, as a multiple of the bytes searched."""
 
-_SIZE = Struct(">i")
+_SIZE: Final = Struct(">i")
 
 
 class Candidate(NamedTuple):
