@@ -33,7 +33,7 @@ from pyspark.sql.datasource import (
 from kwire_spark.columns import FRAMES
 from kwire_spark.frames import Condition
 from kwire_spark.options import BrokenInputError, OptionError, Options
-from kwire_spark.readers import CaptureReader
+from kwire_spark.readers.capture import CaptureReader
 from kwire_spark.sources.capture import KafkaCapture
 from kwire_spark.sources.filters import condition
 from kwire_spark.spark_types import spark_schema

@@ -97,7 +97,8 @@ def test_tables_of_either_engine_are_read_by_either(
 
 WITHOUT = """
 import sys
-sys.modules["pyspark"] = None
+for name in ("pyspark", "kwire.client", *(f"kwire_spark.readers.{of}" for of in ("capture", "log", "metrics"))):
+    sys.modules[name] = None
 from kwire_spark.command import COMMANDS, group, run
 for name in COMMANDS:
     group.get_command(None, name)

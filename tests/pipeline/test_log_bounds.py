@@ -15,7 +15,7 @@ from kwire.records import Batch, Record, encode_batch, encode_message_set
 from kwire_spark.columns import RECORDS
 from kwire_spark.options import Options
 from kwire_spark.projection import Condition, may_pass
-from kwire_spark.readers import LogReader
+from kwire_spark.readers.log import LogReader
 from kwire_spark.segments import Bounds
 from kwire_spark.sources.filters import conditions
 from tests.effort import examples

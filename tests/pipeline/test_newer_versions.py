@@ -28,7 +28,7 @@ from kwire_spark.frames import ConnectionRows, frame_batches
 from kwire_spark.frames.projection import ConnectionProjection
 from kwire_spark.options import OptionError, Options
 from kwire_spark.projection import Projection
-from kwire_spark.readers import CaptureReader
+from kwire_spark.readers.capture import CaptureReader
 from kwire_spark.reports.newer import newer_than_known
 from kwire_spark.tables.structs import ExchangeStructs
 from kwire_spark.text_logs import Split, request_batches

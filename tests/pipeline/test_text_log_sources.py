@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from kwire_spark.columns import EXCHANGES, REFUSALS
 from kwire_spark.options import BrokenInputError, OptionError, Options
-from kwire_spark.readers import RequestLogReader
+from kwire_spark.readers.text_log import RequestLogReader
 from kwire_spark.sources.request_log import KafkaRequestLog
 from kwire_spark.sources.server_log import KafkaServerLog
 from kwire_spark.spark_types import spark_schema

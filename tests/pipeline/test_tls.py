@@ -25,7 +25,7 @@ from kwire_spark.command import run
 from kwire_spark.command.live import live_report
 from kwire_spark.frames import frame_batches
 from kwire_spark.options import OptionError, Options
-from kwire_spark.readers import CaptureReader
+from kwire_spark.readers.capture import CaptureReader
 from kwire_spark.unread import ENDED_EARLY, HANDSHAKE_LOST, NO_LIBRARY, NO_SECRETS, OTHER_SECRETS, TLS
 from tests.effort import examples
 from tests.pipeline.capture_files import Conversation, block, merged, packets, recorded, write_pcap, write_pcapng

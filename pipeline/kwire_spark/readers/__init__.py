@@ -7,29 +7,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from kwire_spark.columns import CLIENTS, EXCHANGES, FRAMES, RECORDS, REFUSALS
 from kwire_spark.inputs import Inputs
 from kwire_spark.options import FOUND, Options
-from kwire_spark.readers.base import Reader
-from kwire_spark.readers.capture import CaptureReader
-from kwire_spark.readers.log import LogReader
-from kwire_spark.readers.metrics import MetricsReader
-from kwire_spark.readers.stored import stored_batches
-from kwire_spark.readers.text_log import RequestLogReader, ServerLogReader
 from kwire_spark.storage import absolute
 
-__all__ = [
-    "CaptureReader",
-    "LogReader",
-    "MetricsReader",
-    "Reader",
-    "RequestLogReader",
-    "ServerLogReader",
-    "read_batches",
-]
+if TYPE_CHECKING:
+    from kwire_spark.readers.base import Reader
+
+__all__ = ["TABLES", "read_batches"]
 
 TABLES: dict[str, pa.Schema] = {
     "frames": FRAMES,
@@ -38,14 +29,16 @@ TABLES: dict[str, pa.Schema] = {
     "records": RECORDS,
     "clients": CLIENTS,
 }
-READERS: dict[str, dict[str, type[Reader]]] = {
-    "frames": {"captures": CaptureReader},
-    "exchanges": {"captures": CaptureReader, "request_logs": RequestLogReader},
-    "refusals": {"server_logs": ServerLogReader},
-    "records": {"logs": LogReader},
-    "clients": {"metrics": MetricsReader},
+_READERS = {
+    "frames": {"captures": "capture.CaptureReader"},
+    "exchanges": {"captures": "capture.CaptureReader", "request_logs": "text_log.RequestLogReader"},
+    "refusals": {"server_logs": "text_log.ServerLogReader"},
+    "records": {"logs": "log.LogReader"},
+    "clients": {"metrics": "metrics.MetricsReader"},
 }
-"""The readers of each table, by the type of inputs that they read. Other clients are in tables of an earlier run."""
+"""The readers of each table, by the type of inputs that they read. Other clients are in tables of an earlier run.
+
+What is not needed is not imported: a report on a small capture takes little more time than its imports."""
 
 
 def read_batches(
@@ -59,12 +52,20 @@ def read_batches(
     schema = pa.schema([full.field(name) for name in columns or full.names])
     for stored in inputs.tables:
         if stored.kind == table:
+            from kwire_spark.readers.stored import stored_batches
+
             yield from stored_batches(stored, schema)
-    for kind, reads in READERS.get(table, {}).items():
+    for kind, name in _READERS.get(table, {}).items():
         if files := [absolute(file) for file in getattr(inputs, kind)]:
             given = {name.replace("_", ""): value for name, value in (options or {}).items()}
             paths = {"paths": json.dumps(files), "rows": table, "partitions": "1"}
             paths[FOUND] = str(kind != "logs")
-            reader = reads(Options(given | paths), schema)
+            reader = _reader(name)(Options(given | paths), schema)
             for task in reader.tasks():
                 yield from reader.read(task)
+
+
+def _reader(name: str) -> type[Reader]:
+    module, _, cls = name.partition(".")
+    found: type[Reader] = getattr(import_module(f"{__name__}.{module}"), cls)
+    return found

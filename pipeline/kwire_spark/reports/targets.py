@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kwire.client import Security, SecurityError, ask, connect, parse_address, read_properties
 from kwire.releases import BrokerAnswer
 from kwire_kafka import PROTOCOL
 from kwire_kafka.releases import RELEASES
@@ -41,13 +39,21 @@ def find_target(text: str, config: str | None = None, releases: Releases = RELEA
         if Path(text).is_file():
             return releases.of(BrokerAnswer.from_json(json.loads(Path(text).read_bytes())))
         if is_address:
-            return releases.of(asyncio.run(_asked(text, config)))
-    except (SecurityError, OSError, ValueError, RecursionError) as problem:
+            return releases.of(_asked(text, config))
+    except (OSError, ValueError, RecursionError) as problem:
         raise OptionError(f"target {text}: {problem}") from None
     return releases[text]
 
 
-async def _asked(address: str, config: str | None) -> BrokerAnswer:
+def _asked(address: str, config: str | None) -> BrokerAnswer:
+    import asyncio  # a release as a target needs neither this nor a client
+
+    from kwire.client import Security, ask, connect, parse_address, read_properties
+
     security = Security.from_properties(read_properties(config)) if config else None
-    async with await connect(*parse_address(address), PROTOCOL, security=security, timeout=10) as client:
-        return await ask(client)
+
+    async def answer() -> BrokerAnswer:
+        async with await connect(*parse_address(address), PROTOCOL, security=security, timeout=10) as client:
+            return await ask(client)
+
+    return asyncio.run(answer())

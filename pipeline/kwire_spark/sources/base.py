@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pyspark.sql.datasource import Filter
     from pyspark.sql.types import StructType
 
-    from kwire_spark.readers import Reader
+    from kwire_spark.readers.base import Reader
 
 
 class TaskReader(DataSourceReader):

@@ -42,7 +42,7 @@ keeps pushed filters with the DataFrame, so another query on it would get the ro
 
 from __future__ import annotations
 
-from kwire_spark.readers import CaptureReader
+from kwire_spark.readers.capture import CaptureReader
 from kwire_spark.sources.base import Source
 
 

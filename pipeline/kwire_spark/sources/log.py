@@ -40,7 +40,7 @@ an error: it is normal while a broker writes, or after it was killed. Anywhere e
 
 from __future__ import annotations
 
-from kwire_spark.readers import LogReader
+from kwire_spark.readers.log import LogReader
 from kwire_spark.sources.base import Source
 
 

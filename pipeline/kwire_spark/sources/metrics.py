@@ -19,7 +19,7 @@ of several files are added up.
 
 from __future__ import annotations
 
-from kwire_spark.readers import MetricsReader
+from kwire_spark.readers.metrics import MetricsReader
 from kwire_spark.sources.base import Source
 
 

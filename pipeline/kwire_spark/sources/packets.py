@@ -35,7 +35,7 @@ from kwire_spark.capture import Broken
 from kwire_spark.capture.reading import file_packets, first_time
 from kwire_spark.columns import PACKETS
 from kwire_spark.options import OptionError, Options
-from kwire_spark.readers import Reader
+from kwire_spark.readers.base import Reader
 from kwire_spark.sources.base import Source, refuse_standard_input
 from kwire_spark.spark_types import selected
 from kwire_spark.storage import is_remote

@@ -29,7 +29,7 @@ filters on time, api, version and client spare the lines.
 
 from __future__ import annotations
 
-from kwire_spark.readers import RequestLogReader
+from kwire_spark.readers.text_log import RequestLogReader
 from kwire_spark.sources.base import Source
 
 

@@ -24,7 +24,7 @@ log is ignored: a log without refusals is not an error.
 
 from __future__ import annotations
 
-from kwire_spark.readers import ServerLogReader
+from kwire_spark.readers.text_log import ServerLogReader
 from kwire_spark.sources.base import Source
 
 
