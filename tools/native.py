@@ -20,8 +20,10 @@ RUNTIME = ROOT / "runtime" / "kwire"
 PACKAGE = ROOT / "generated" / "kwire_kafka"
 PIPELINE = ROOT / "pipeline" / "kwire_spark"
 HOT: tuple[str, ...] = (
-    *(f"capture/{name}" for name in ("ordering", "packets", "pcap", "pcapng", "pieces", "reading", "servers", "tcp")),
-    *("capture/tcp_stream", "storage/window"),
+    *(f"capture/{name}" for name in ("files", "packets", "pcap", "pcapng", "pieces", "reading", "servers")),
+    *(f"capture/{name}" for name in ("internet", "links", "tunnels", "unwrapping", "walk")),
+    *(f"capture/{name}" for name in ("ordering", "tcp", "tcp_stream")),
+    "storage/window",
     *(f"frames/{name}" for name in ("batches", "connection", "context", "exchange_rows", "frame_rows", "identity")),
     *("frames/answers", "frames/sides", "rows"),
 )

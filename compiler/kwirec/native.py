@@ -28,7 +28,7 @@ CONNECTION = (
 )
 RUNTIME: tuple[str, ...] = (
     *("policy", "wire", "message", "headers", "protocol", "records/loops", "records/batch"),
-    *("records/reader", "records/writing", "records/sealing", "records/builder"),
+    *("records/reader", "records/writing", "records/builder"),
     *("columns/messages", "columns/records", "columns/rows"),
     *(f"connection/{name}" for name in CONNECTION),
 )
@@ -189,7 +189,7 @@ def compile_in_place(
     options = [option.format(work=work) for option in COMMANDS.split()]
     command = [sys.executable, str(work / "setup.py"), *options, f"--parallel={jobs}"]
     done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
-    if "mypyc/" in done.stderr and (work / "mypy").exists():
+    if 'File "mypyc/' in done.stderr and (work / "mypy").exists():
         # mypyc (2.4) does not keep in its cache which attributes have no value that stands for "undefined", and fails
         # where an unchanged module has some: see docs/decisions/native-build.md.
         shutil.rmtree(work / "mypy")

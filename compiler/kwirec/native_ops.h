@@ -19,6 +19,17 @@ static inline const char *KwireOps_Cut(PyObject *data, int64_t start, int64_t en
     return PyBytes_AS_STRING(data) + (*length ? start : 0);
 }
 
+/* data[start:end]; mypyc's own (2.4) fails if the end comes before the start. */
+static inline PyObject *KwireOps_Slice(PyObject *data, CPyTagged start, CPyTagged end) {
+    if (likely(PyBytes_Check(data) && CPyTagged_CheckShort(start) && CPyTagged_CheckShort(end))) {
+        Py_ssize_t length;
+        const char *first =
+            KwireOps_Cut(data, CPyTagged_ShortAsSsize_t(start), CPyTagged_ShortAsSsize_t(end), &length);
+        return PyBytes_FromStringAndSize(first, length);
+    }
+    return CPyObject_GetSlice(data, start, end);
+}
+
 /* data[start:end].decode() */
 static inline PyObject *KwireOps_DecodeSlice(PyObject *data, int64_t start, int64_t end) {
     Py_ssize_t length;

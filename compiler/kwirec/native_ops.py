@@ -17,6 +17,7 @@ from mypyc.ir.rtypes import (
     bytes_writer_rprimitive,
     c_int_rprimitive,
     int64_rprimitive,
+    int_rprimitive,
     is_bytes_rprimitive,
     is_int64_rprimitive,
     list_rprimitive,
@@ -24,6 +25,7 @@ from mypyc.ir.rtypes import (
     object_rprimitive,
     str_rprimitive,
 )
+from mypyc.irbuild import expression
 from mypyc.irbuild.builder import IRBuilder
 from mypyc.irbuild.specialize import specialize_function, specializers
 from mypyc.primitives.registry import ERR_NEG_INT, custom_op, function_op, method_op
@@ -53,6 +55,10 @@ def register() -> None:
     function_op("kwire.records.writing.view", written, object_rprimitive, "KwireOps_View", ERR_MAGIC)
     append: list[RType] = [list_rprimitive, object_rprimitive]
     method_op("append", append, c_int_rprimitive, "KwireOps_Append", ERR_NEG_INT, priority=2)
+    slice_place: list[RType] = [bytes_rprimitive, int_rprimitive, int_rprimitive]
+    expression.bytes_slice_op = custom_op(  # type: ignore[attr-defined]
+        slice_place, bytes_rprimitive, "KwireOps_Slice", ERR_MAGIC
+    )
     assert isinstance(SLOT_DEFS, dict)
     SLOT_DEFS["__init__"] = "tp_init", call_init
 
@@ -86,14 +92,15 @@ def _slice(builder: IRBuilder, node: Expression) -> list[Value] | None:
 
 
 def close_classes(builder: IRBuilder, expr: CallExpr, callee: RefExpr) -> Value | None:
-    """At the end of a module: its classes have no subclasses.
+    """At the end of a module: its classes have no subclasses but those in it.
 
     mypyc cannot know in a library of one module. Then it knows that the attributes which ``__init__`` sets are always
     there, and neither looks for a value before it sets one, nor for one that is missing before it reads one.
     """
-    for cls in builder.mapper.type_to_ir.values():
-        if cls.module_name == builder.module_name and cls.children is None and not cls.allow_interpreted_subclasses:
-            cls.children = []
+    classes = [cls for cls in builder.mapper.type_to_ir.values() if cls.module_name == builder.module_name]
+    for cls in classes:
+        if cls.children is None and not cls.allow_interpreted_subclasses:
+            cls.children = [other for other in classes if other.base is cls]
     return None
 
 

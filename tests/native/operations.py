@@ -24,6 +24,10 @@ def text(data: bytes, start: i64, end: i64) -> str:
     return data[start:end].decode()
 
 
+def cut(data: bytes, start: i64, end: i64) -> bytes:
+    return data[start:end]
+
+
 def uuid(data: bytes, start: i64, end: i64) -> Uuid:
     return Uuid(data[start:end])
 

@@ -35,6 +35,7 @@ def main() -> None:
     places = [*range(-len(TEXT) - 2, len(TEXT) + 3), BIG, -BIG]
     for start, end in product(places, places):
         print(start, end, outcome(partial(operations.text, TEXT, start, end)))
+        print(start, end, operations.cut(TEXT, start, end))
         made = operations.uuid(TEXT, start, end)
         print(start, end, type(made).__name__, bytes(made))
     for width, pos, count in product((2, 4, 8), (0, 1, 40, 55, 56, 57, 1000), (0, 1, 2, 3, 7, 14, 29, BIG)):

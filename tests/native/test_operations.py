@@ -28,7 +28,7 @@ def test_every_operation_is_used_and_gives_what_python_gives(tmp_path: Path) -> 
     shutil.copytree(PACKAGE, plain / PACKAGE.name, ignore=SOURCES)
     built = build_native(tmp_path / "native", runtime=RUNTIME_FOLDER, package=package, modules=["operations"])
     made = next(built.folder.rglob("__native_operations.c")).read_text()
-    names = ["DecodeSlice", "MakeFromSlice", "ReadI16s", "ReadI32s", "ReadI64s", "EmptyList", "Append"]
+    names = ["Slice", "DecodeSlice", "MakeFromSlice", "ReadI16s", "ReadI32s", "ReadI64s", "EmptyList", "Append"]
     for name in (*names, "WriteCoded", "View", "MadeBy"):
         assert f"KwireOps_{name}(" in made
     assert any(libraries(built.folder / "package"))

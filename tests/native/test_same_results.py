@@ -1,4 +1,5 @@
-"""The native build and its sources give the same values, bytes, errors and offsets of errors for random input."""
+"""The native build and its sources give the same values, bytes, errors, offsets of errors, and rows of captures, for
+random input."""
 
 from __future__ import annotations
 
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 
 import kwire
 import kwire_kafka
+import kwire_spark
 from tests.effort import examples
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -23,24 +25,38 @@ ROOT = Path(__file__).resolve().parents[2]
 def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of kwire without libraries."""
     folder = tmp_path_factory.mktemp("sources")
-    for package in (kwire, kwire_kafka):
+    for package in (kwire, kwire_kafka, kwire_spark):
         ignored = shutil.ignore_patterns("__pycache__", "*.so", "*.pyd")
         shutil.copytree(Path(package.__file__ or "").parent, folder / package.__name__, ignore=ignored)
     return folder
 
 
-def outcomes(seed: int, path: Path | None = None) -> list[str]:
-    command = [sys.executable, "-m", "tests.native.outcomes", str(seed), "500"]
+def outcomes(seed: int, path: Path | None = None, *, module: str = "outcomes", count: int = 500) -> list[str]:
+    command = [sys.executable, "-m", f"tests.native.{module}", str(seed), str(count)]
     env = os.environ | ({"PYTHONPATH": str(path)} if path else {})
     return subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=True).stdout.splitlines()
 
 
-@pytest.mark.skipif(not kwire.is_native(), reason="kwire is not native: make test-native")
+native_only = pytest.mark.skipif(not kwire.is_native(), reason="kwire is not native: make test-native")
+
+
+@native_only
 @examples(0.1)
 @given(seed=st.integers(0, 2**32))
 def test_native_and_interpreted_give_the_same(sources: Path, seed: int) -> None:
     native, plain = outcomes(seed), outcomes(seed, sources)
     assert (native.pop(0), plain.pop(0)) == ("native", "interpreted")
     assert len(native) > 2500
+    for one, other in zip(native, plain, strict=True):
+        assert one == other
+
+
+@native_only
+@examples(0.1)
+@given(seed=st.integers(0, 2**32))
+def test_native_and_interpreted_read_the_same_of_hostile_captures(sources: Path, seed: int) -> None:
+    native, plain = (outcomes(seed, path, module="captures", count=20) for path in (None, sources))
+    assert (native.pop(0), plain.pop(0)) == ("native", "interpreted")
+    assert len(native) > 100
     for one, other in zip(native, plain, strict=True):
         assert one == other

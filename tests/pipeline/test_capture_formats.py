@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 
 from kwire.connection import CLIENT, SERVER, Direction
 from kwire_spark.capture import Broken, Peer, Piece, pcapng, read_pieces
+from kwire_spark.capture.files import file_packets
 from kwire_spark.capture.packets import Packet
-from kwire_spark.capture.reading import file_packets
 from kwire_spark.streaming.packets import packet_batches
 from tests.effort import examples
 from tests.pipeline.capture_files import (

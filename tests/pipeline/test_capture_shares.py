@@ -11,7 +11,8 @@ import pytest
 
 from kwire.connection import CLIENT, SERVER
 from kwire_spark.capture import Broken, Peer, Piece, read_pieces
-from kwire_spark.capture.reading import Connections, capture_packets
+from kwire_spark.capture.packets import Packet
+from kwire_spark.capture.reading import Connections, capture_blocks
 from tests.pipeline.capture_files import (
     EPOCH,
     Conversation,
@@ -94,7 +95,12 @@ def test_files_of_the_same_time_are_read_side_by_side(tmp_path: Path) -> None:
     """One for each interface, and every packet seen on two of them."""
     files = [write_pcap(tmp_path / f"{n}", ALL[n::3] if n < 3 else ALL[::2]) for n in range(4)]
     assert conversations(read_pieces([str(path) for path in files])) == WHOLE
-    times = [one.time for one in capture_packets([str(path) for path in files]) if not isinstance(one, Broken)]
+    times = [
+        one.time
+        for block in capture_blocks([str(path) for path in files])
+        for one in block
+        if isinstance(one, Packet)
+    ]
     assert times == sorted(times)
 
 

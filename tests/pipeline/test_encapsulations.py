@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 
 from kwire.connection import CLIENT, SERVER
 from kwire_spark.capture import Broken, Peer, Piece, read_pieces
+from kwire_spark.capture.files import file_packets
 from kwire_spark.capture.fragments import LARGEST, MOST_RANGES, PATIENCE
 from kwire_spark.capture.packets import LINKS as KNOWN_LINKS
 from kwire_spark.capture.packets import Packet
 from kwire_spark.capture.pcap import Report
-from kwire_spark.capture.reading import file_packets
 from kwire_spark.capture.unwrapping import LAYERS, Unwrapper
 from kwire_spark.capture.walk import MOST_TUNNELS
 from kwire_spark.frames import frame_batches

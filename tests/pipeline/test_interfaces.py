@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 
 from kwire.connection import CLIENT
 from kwire_spark.capture import Broken
-from kwire_spark.capture.reading import file_packets
+from kwire_spark.capture.files import file_packets
 from kwire_spark.command import run
 from kwire_spark.command.watch_inputs import filter_for
 from kwire_spark.options import OptionError

@@ -45,8 +45,8 @@ from kwire_kafka.api.alter_configs import AlterableConfig, AlterConfigsResource
 from kwire_kafka.api.alter_user_scram_credentials import ScramCredentialUpsertion
 from kwire_kafka.api.fetch import FetchableTopicResponse, FetchTopic, PartitionData
 from kwire_spark.capture import Peer, read_pieces
+from kwire_spark.capture.files import file_packets
 from kwire_spark.capture.packets import Packet, reverse
-from kwire_spark.capture.reading import file_packets
 from kwire_spark.columns import CLIENTS, EXCHANGES, PACKETS
 from kwire_spark.frames import frame_batches
 from kwire_spark.frames.projection import TABLES, ConnectionProjection, Table

@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
+from kwire_spark.capture.files import file_packets
 from kwire_spark.capture.packets import Packet, reverse
-from kwire_spark.capture.reading import file_packets
 from kwire_spark.command import run
 from kwire_spark.frames.projection import ConnectionProjection
 from kwire_spark.rows import Row

@@ -8,10 +8,9 @@ that; when they wait for too long, what they wait for is a gap.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from heapq import heappop, heappush
 
-from kwire.native import mypyc_attr
+from kwire.native import close_classes, i64
 from kwire_spark.capture.packets import ACK, FIN, SYN, Packet
 from kwire_spark.capture.pieces import Connection, Piece, PieceKind
 from kwire_spark.capture.tcp_stream import TcpStream, length, unwrapped
@@ -25,8 +24,6 @@ PATIENCE = 1.0
 """How many seconds a packet waits for bytes that the other side has already received."""
 
 
-@mypyc_attr(serializable=True)
-@dataclass(slots=True, eq=False)
 class Ordering:
     """Both directions of a connection; packets in the ``forward`` direction have the connection's own key.
 
@@ -34,17 +31,31 @@ class Ordering:
     ``position`` locate the last packet; ``closing`` is the first direction to end.
     """
 
-    connection: Connection
-    forward: TcpStream
-    backward: TcpStream
-    time: float
-    source: str = ""
-    position: int = 0
-    delivered: bool = False
-    closing: TcpStream | None = None
-    waiting: int = 0
-    _order: int = 0
-    _bytes: int = 0
+    __slots__ = (
+        *("_bytes", "_order", "backward", "closing", "connection", "delivered", "forward", "position", "source"),
+        *("time", "waiting"),
+    )
+
+    def __init__(self, connection: Connection, forward: TcpStream, backward: TcpStream, time: float) -> None:
+        self.connection = connection
+        self.forward = forward
+        self.backward = backward
+        self.time = time
+        self.source = ""
+        self.position: i64 = 0
+        self.delivered = False
+        self.closing: TcpStream | None = None
+        self.waiting = 0
+        self._order = 0
+        self._bytes = 0
+
+    def __reduce__(self) -> tuple[object, ...]:
+        lanes = self.closing, self.waiting, self._order, self._bytes
+        now = self.source, self.position, self.delivered
+        return Ordering, (self.connection, self.forward, self.backward, self.time), (*now, *lanes)
+
+    def __setstate__(self, state: tuple[str, int, bool, TcpStream | None, int, int, int]) -> None:
+        self.source, self.position, self.delivered, self.closing, self.waiting, self._order, self._bytes = state
 
     def add(self, packet: Packet, lane: TcpStream, other: TcpStream, seq: int) -> list[Piece]:
         """Process a packet whose data begins at ``seq``; return the pieces that are now in order."""
@@ -169,3 +180,6 @@ class Ordering:
         self.delivered = True
         source, position = (packet.source, packet.position) if packet else (self.source, self.position)
         return Piece(self.connection, kind, lane.direction, data, size, self.time, source, position)
+
+
+close_classes()

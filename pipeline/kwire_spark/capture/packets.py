@@ -6,30 +6,37 @@ The link types are listed at https://www.tcpdump.org/linktypes.html.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
 from dataclasses import dataclass
 
-from kwire.native import mypyc_attr
+from librt.strings import read_i64_be
 
-TCP = 6
-FIN, SYN, RST, ACK = 1, 2, 4, 16
-TYPES = {b"\x08\x00", b"\x86\xdd"}
-TAGS = {b"\x81\x00", b"\x88\xa8", b"\x91\x00"}
-FRAGMENTED = 0x3FFF
-"""The bits of IPv4 that every fragment has one of: more follow, and where it belongs."""
+from kwire.native import close_classes, i64, mypyc_attr
 
-PLAIN = 0x45
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
+
+TCP: Final = 6
+FIN: Final = 1
+SYN: Final = 2
+RST: Final = 4
+ACK: Final = 16
+IPV4: Final = 0x0800
+IPV6: Final = 0x86DD
+"""EtherTypes."""
+TAGS: Final = (0x8100, 0x88A8, 0x9100)
+"""EtherTypes of VLAN tags [IEEE 802.1Q, 802.1ad]."""
+PLAIN: Final = 0x45
 """The first byte of an IPv4 header without options."""
+FRAGMENTED: Final = 0x3F
+"""The bits of the byte with IPv4's flags that only fragments have; the next byte is 0 in others, too."""
+U32: Final = 0xFFFFFFFF
 
-_PLAIN = struct.Struct(">BxHxxHxBxx12sIIBB").unpack_from
-"""The needed fields of IPv4 without options, and of TCP."""
-_IPV6 = struct.Struct(">xxxxHB").unpack_from
-_TCP = struct.Struct(">IIBB").unpack_from
 _ENDS = struct.Struct(">HH").unpack_from
 
 
-@mypyc_attr(serializable=True)
-@dataclass(slots=True, eq=False)
+@mypyc_attr(acyclic=True)
+@dataclass(slots=True, eq=False, init=False)
 class Packet:
     """A TCP packet, or the part of it that was captured.
 
@@ -40,12 +47,38 @@ class Packet:
     key: bytes
     time: float
     source: str
-    position: int
-    seq: int
-    ack: int
-    flags: int
+    position: i64
+    seq: i64
+    ack: i64
+    flags: i64
     data: bytes
-    missing: int = 0
+    missing: i64
+
+    def __init__(
+        self,
+        key: bytes,
+        time: float,
+        source: str,
+        position: i64,
+        seq: i64,
+        ack: i64,
+        flags: i64,
+        data: bytes,
+        missing: i64 = 0,
+    ) -> None:
+        self.key = key
+        self.time = time
+        self.source = source
+        self.position = position
+        self.seq = seq
+        self.ack = ack
+        self.flags = flags
+        self.data = data
+        self.missing = missing
+
+    def __reduce__(self) -> tuple[object, ...]:
+        place = self.key, self.time, self.source, self.position
+        return Packet, (*place, self.seq, self.ack, self.flags, self.data, self.missing)
 
 
 def reverse(key: bytes) -> bytes:
@@ -61,96 +94,74 @@ def ports_of(key: bytes) -> tuple[int, int]:
 
 
 def packet(
-    buffer: bytes, start: int, stop: int, length: int, network: Network, time: float, source: str, position: int
+    buffer: bytes, start: i64, stop: i64, length: i64, link: Link, time: float, source: str, position: i64
 ) -> Packet | None:
     """The TCP packet in ``buffer[start:stop]``, the captured part of ``length`` bytes; ``None`` if there is none
     right after IP: then ``unwrapping`` looks for it."""
-    try:
-        ip = network(buffer, start)
-        if ip < 0 or ip >= stop:
+    ip = link.network(buffer, start, stop)
+    if ip < 0 or ip + 34 > stop:
+        return None
+    kind: i64 = buffer[ip]
+    size: i64
+    if kind == PLAIN:
+        if buffer[ip + 9] != TCP or buffer[ip + 6] & FRAGMENTED or buffer[ip + 7]:
             return None
-        kind, size, fragment, protocol, key, seq, ack, offset, flags = _PLAIN(buffer, ip)
-        at = ip + 20
-        if kind != PLAIN or protocol != TCP:
-            if kind >> 4 != 6:
-                return None
-            size, protocol = _IPV6(buffer, ip)
-            if protocol != TCP:
-                return None
-            at, size, fragment, key = ip + 40, size + 40 if size else 0, 0, buffer[ip + 8 : ip + 44]
-            seq, ack, offset, flags = _TCP(buffer, at + 4)
-    except (IndexError, struct.error):
+        size, at = buffer[ip + 2] << 8 | buffer[ip + 3], ip + 20
+        key = buffer[ip + 12 : ip + 24]
+    elif kind >> 4 == 6 and ip + 54 <= stop and buffer[ip + 6] == TCP:
+        size, at = buffer[ip + 4] << 8 | buffer[ip + 5], ip + 40
+        size += 40 if size else 0
+        key = buffer[ip + 8 : ip + 44]
+    else:
         return None
-    if fragment & FRAGMENTED or at + 14 > stop:
-        return None
-    begin, end = at + (offset >> 4) * 4, start + length
+    numbers = read_i64_be(buffer, at + 4)
+    begin, end = at + (buffer[at + 12] >> 4) * 4, start + length
     if size and ip + size < end:  # else the frame is padded, or the network card fills in the size
         end = ip + size
     data = buffer[begin : end if end < stop else stop]
     missing = end - begin - len(data)
-    return Packet(key, time, source, position, seq, ack, flags, data, missing if missing > 0 else 0)
+    if missing < 0:
+        missing = 0
+    return Packet(key, time, source, position, numbers >> 32 & U32, numbers & U32, buffer[at + 13], data, missing)
 
 
-Network = Callable[[bytes, int], int]
-"""Finds the IP packet in the frame at an offset of a buffer; -1 if there is none."""
-
-
-def _typed(buffer: bytes, at: int) -> int:
-    """The position after an EtherType at ``at`` and any VLAN tags [IEEE 802.1Q, 802.1ad]."""
-    kind, at = buffer[at : at + 2], at + 2
-    while kind in TAGS:
-        kind, at = buffer[at + 2 : at + 4], at + 4
-    return at if kind in TYPES else -1
-
-
-def _ethernet(buffer: bytes, start: int) -> int:
-    return start + 14 if buffer[start + 12 : start + 14] in TYPES else _typed(buffer, start + 12)
-
-
-def _cooked(buffer: bytes, start: int) -> int:
-    return _typed(buffer, start + 14)
-
-
-def _cooked2(buffer: bytes, start: int) -> int:
-    """The protocol comes first; its data, tags included, follows the header of 20 bytes."""
-    kind = buffer[start : start + 2]
-    if kind in TAGS:
-        return _typed(buffer, start + 22)
-    return start + 20 if kind in TYPES else -1
-
-
-def _loopback(buffer: bytes, start: int) -> int:
-    """Operating systems number the leading address family differently, so the IP version is read from the IP
-    header."""
-    return start + 4
-
-
-def _raw(buffer: bytes, start: int) -> int:
-    return start
-
-
-def _other(buffer: bytes, start: int) -> int:
-    """Links whose packets are always unwrapped."""
-    return -1
-
-
+@mypyc_attr(acyclic=True)
 class Link:
-    """A link type: its ``layer`` in ``unwrapping``; how to find the IP packet, and where the addresses are if there
-    are no tags and no options."""
+    """A link type: its ``layer`` in ``unwrapping``; how many bytes its header has, and where in these its EtherType
+    is, -1 if it has none. Packets of links whose ``header`` is -1 are always unwrapped.
 
-    __slots__ = ("four", "layer", "network", "six")
+    Operating systems number address families in loopback headers differently, so the IP version is read from the IP
+    header.
+    """
 
-    def __init__(self, layer: str, header: int = 0, network: Network = _other) -> None:
+    __slots__ = ("header", "layer", "typed")
+
+    def __init__(self, layer: str, header: i64 = -1, typed: i64 = -1) -> None:
         self.layer = layer
-        self.network = network
-        self.four = header + 12
-        self.six = header + 8
+        self.header = header
+        self.typed = typed
+
+    def network(self, buffer: bytes, start: i64, stop: i64) -> i64:
+        """Where the IP packet begins in the frame ``buffer[start:stop]``, after VLAN tags; -1 if there is none."""
+        at = start + self.header
+        if self.header < 0 or self.typed < 0:
+            return -1 if self.header < 0 else at
+        if at > stop:
+            return -1
+        place = start + self.typed
+        kind: i64 = buffer[place] << 8 | buffer[place + 1]
+        while kind != IPV4 and kind != IPV6:
+            if kind not in TAGS or at + 4 > stop:
+                return -1
+            kind = buffer[at + 2] << 8 | buffer[at + 3]
+            at += 4
+        return at
 
 
-_LOOPBACK, _RAW, _PPP = Link("loopback", 4, _loopback), Link("ip", 0, _raw), Link("ppp")
+_LOOPBACK, _RAW, _PPP = Link("loopback", 4), Link("ip", 0), Link("ppp")
 LINKS = {
     0: _LOOPBACK,
-    1: Link("ethernet", 14, _ethernet),
+    1: Link("ethernet", 14, 12),
     9: _PPP,
     12: _RAW,
     14: _RAW,
@@ -159,11 +170,11 @@ LINKS = {
     101: _RAW,
     104: Link("cisco_hdlc"),
     108: _LOOPBACK,
-    113: Link("cooked", 16, _cooked),
+    113: Link("cooked", 16, 14),
     219: Link("mpls"),
     228: _RAW,
     229: _RAW,
-    276: Link("cooked2", 20, _cooked2),
+    276: Link("cooked2", 20, 0),
 }
 """The supported link types by their number in files."""
 NAMES = {
@@ -185,3 +196,6 @@ NAMES = {
 def link_of(number: int) -> Link:
     """The link type with this number; of one that is not supported, the layer has its name alone."""
     return LINKS.get(number) or Link(f"link type {number}" + (f" ({NAMES[number]})" if number in NAMES else ""))
+
+
+close_classes()

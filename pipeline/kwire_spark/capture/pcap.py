@@ -10,14 +10,13 @@ import struct
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from kwire_spark.capture.packets import Link, link_of
+from librt.strings import read_i64_be, read_i64_le
+
+from kwire.native import close_classes, i64
+from kwire_spark.capture.packets import U32, Link, link_of
 from kwire_spark.capture.pieces import Broken
 from kwire_spark.storage import Window
 from kwire_spark.unread import OTHER_REASONS
-
-Record = tuple[float, int, int, int, int, Link]
-"""A packet: its time; where its bytes begin and end in the buffer; its length on the wire; where its record begins in
-the buffer; its link."""
 
 LARGEST = 1 << 18
 """The largest packet in bytes, unless the file announces larger ones: libpcap's own limit."""
@@ -80,6 +79,16 @@ class Report:
         return taken
 
 
+class Taker:
+    """Takes the packets of a file, one by one."""
+
+    __slots__ = ()
+
+    def take(self, buffer: bytes, begin: i64, stop: i64, length: i64, at: i64, link: Link, time: float) -> None:
+        """The packet ``buffer[begin:stop]``, of which ``length`` bytes were on the wire, in the record at ``at``."""
+        raise NotImplementedError
+
+
 HEADER = 24
 SMALLEST = 24
 """Minimum size of a packet after invalid bytes."""
@@ -93,8 +102,8 @@ MAGICS = {
 }
 
 
-def pcap_records(window: Window, report: Report) -> Iterator[Record]:
-    """The packets of the file in ``window``."""
+def pcap_records(window: Window, report: Report, taker: Taker) -> Iterator[None]:
+    """Gives the packets of the file in ``window`` to ``taker``; yields after those of each window."""
     if len(window.buffer) < HEADER:
         report.add(0, f"truncated: the file ends in its header, after {len(window.buffer)} bytes")
         return
@@ -102,21 +111,30 @@ def pcap_records(window: Window, report: Report) -> Iterator[Record]:
     snaplen, number = struct.unpack_from(order + "II", window.buffer, 16)
     number &= 0x03FFFFFF  # the higher bits say whether frames have checksums, which are not part of the IP packet
     link, limit = link_of(number), limit_of(snaplen)
-    unpack = struct.Struct(order + "IIII").unpack_from
-    head = 24 if magic == MODIFIED else 16
+    little = order == "<"
+    head: i64 = 24 if magic == MODIFIED else 16
     unit = 1e9 if magic == NANOSECONDS else 1e6
     first = int.from_bytes(window.buffer[HEADER : HEADER + 4], "little" if order == "<" else "big")
-    at, size = HEADER, 0
+    at: i64 = HEADER
+    size: i64 = 0
+    most: i64 = limit
     while True:
-        buffer, end = window.buffer, len(window.buffer)
+        buffer = window.buffer
+        end: i64 = len(buffer)
         while at + head <= end:
-            seconds, fraction, size, length = unpack(buffer, at)
+            if little:
+                numbers, sizes = read_i64_le(buffer, at), read_i64_le(buffer, at + 8)
+                seconds, fraction, size, length = numbers & U32, numbers >> 32 & U32, sizes & U32, sizes >> 32 & U32
+            else:
+                numbers, sizes = read_i64_be(buffer, at), read_i64_be(buffer, at + 8)
+                seconds, fraction, size, length = numbers >> 32 & U32, numbers & U32, sizes >> 32 & U32, sizes & U32
             begin = at + head
             stop = begin + size
-            if stop > end or not 0 < size <= limit:
+            if stop > end or size <= 0 or size > most:
                 break
-            yield seconds + fraction / unit, begin, stop, length, at, link
+            taker.take(buffer, begin, stop, length, at, link, float(seconds) + float(fraction) / unit)
             at = stop
+        yield
         sane = at + head > end or 0 < size <= limit
         if sane and window.advance(at):
             at = 0
@@ -191,3 +209,6 @@ def _found(window: Window, at: int, mark: Mark) -> int:
         at = max(at, stop - mark.before)
         more = window.advance(at)
         at = 0 if more else at
+
+
+close_classes()

@@ -6,8 +6,9 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from kwire.native import close_classes
 from kwire_spark.capture.packets import Link, link_of
-from kwire_spark.capture.pcap import BELIEVED, LARGEST, LATEST, Mark, Record, Report, resumed
+from kwire_spark.capture.pcap import BELIEVED, LARGEST, LATEST, Mark, Report, Taker, resumed
 from kwire_spark.storage import Window
 from kwire_spark.unread import DROPPED
 
@@ -36,8 +37,9 @@ class _Interface:
     offset: int
 
 
-def pcapng_records(window: Window, report: Report) -> Iterator[Record]:
-    """The packets of a file whose beginning is in ``window``. Unknown blocks are skipped.
+def pcapng_records(window: Window, report: Report, taker: Taker) -> Iterator[None]:
+    """Gives the packets of a file whose beginning is in ``window`` to ``taker``; yields after those of each window,
+    and before secrets. Unknown blocks are skipped.
 
     Simple packets have no time: they get that of the packet before them, and so do those with an impossible time.
     """
@@ -65,7 +67,7 @@ def pcapng_records(window: Window, report: Report) -> Iterator[Record]:
                     seen = (high << 32 | low) / interface.unit + interface.offset
                     time = seen if 0 <= seen < LATEST else _instead(seen, time, window.base + at, report)
                     if interface.link is not None:
-                        yield time, at + 28, at + 28 + captured, length, at, interface.link
+                        taker.take(buffer, at + 28, at + 28 + captured, length, at, interface.link, time)
                 else:
                     report.add(window.base + at, _wrong(number, interfaces, captured, size - 32), "packet")
             elif kind == INTERFACE and len(interfaces) < MOST_INTERFACES:
@@ -76,16 +78,18 @@ def pcapng_records(window: Window, report: Report) -> Iterator[Record]:
                     report.count(window.base + at, DROPPED, 0, told - dropped.get(number, 0))
                     dropped[number] = told
             elif kind == SECRETS and report.secrets is not None and number == KEY_LOG:
+                yield
                 report.secrets(buffer[at + 16 : min(at + 16 + high, stop - 4)])
             elif kind in (SIMPLE_PACKET, OLD_PACKET):
                 record = _other(buffer, at, kind, size, order, interfaces, time)
                 if record is None:
                     report.add(window.base + at, f"a packet block of type {kind} that contradicts its section")
                 else:
-                    seen = record[0]
+                    seen, begin, captured, length, link = record
                     time = seen if 0 <= seen < LATEST else _instead(seen, time, window.base + at, report)
-                    yield (time, *record[1:])
+                    taker.take(buffer, begin, begin + captured, length, at, link, time)
             at = stop
+        yield
         sane = at + SMALLEST > end or (size >= 12 and not size & 3 and size <= BELIEVED)
         if sane and window.advance(at):
             at = 0
@@ -144,8 +148,9 @@ def _options(data: bytes, order: str) -> Iterator[tuple[int, bytes]]:
 
 def _other(
     buffer: bytes, at: int, kind: int, size: int, order: str, interfaces: list[_Interface], time: float
-) -> Record | None:
-    """The packet in one of the two rare kinds of blocks; None if there is none or it cannot be read."""
+) -> tuple[float, int, int, int, Link] | None:
+    """The packet in one of the two rare kinds of blocks: its time, where it begins, its captured size, its length,
+    its link; None if there is none or it cannot be read."""
     if not interfaces:
         return None
     if kind == SIMPLE_PACKET:
@@ -161,7 +166,7 @@ def _other(
         time = (high << 32 | low) / interface.unit + interface.offset
     if interface.link is None or begin + captured > at + size - 4:
         return None
-    return time, begin, begin + captured, length, at, interface.link
+    return time, begin, captured, length, interface.link
 
 
 def _wrong(number: int, interfaces: list[_Interface], captured: int, room: int) -> str:
@@ -179,3 +184,6 @@ def _mark(order: str) -> Mark:
         return 32 <= size <= LARGEST + 4096 and not size & 3 and last == buffer[at + 4 : at + 8]
 
     return Mark("block", struct.pack(order + "I", PACKET), 0, plausible, LARGEST + 8192)
+
+
+close_classes()

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from kwire.connection.events import Direction
-from kwire.native import mypyc_attr
+from kwire.native import close_classes, i64, mypyc_attr
 from kwire_spark.capture.servers import Guess
 
 PieceKind = Literal["data", "gap", "closed"]
@@ -51,8 +51,8 @@ class Connection:
         return f"{self.client}-{self.server}@{self.started:.6f}"
 
 
-@mypyc_attr(serializable=True)
-@dataclass(slots=True, eq=False)
+@mypyc_attr(acyclic=True)
+@dataclass(slots=True, eq=False, init=False)
 class Piece:
     """The next event of a connection.
 
@@ -71,10 +71,34 @@ class Piece:
     kind: PieceKind
     direction: Direction
     data: bytes
-    size: int
+    size: i64
     time: float
     source: str
-    position: int
+    position: i64
+
+    def __init__(
+        self,
+        connection: Connection,
+        kind: PieceKind,
+        direction: Direction,
+        data: bytes,
+        size: i64,
+        time: float,
+        source: str,
+        position: i64,
+    ) -> None:
+        self.connection = connection
+        self.kind = kind
+        self.direction = direction
+        self.data = data
+        self.size = size
+        self.time = time
+        self.source = source
+        self.position = position
+
+    def __reduce__(self) -> tuple[object, ...]:
+        what = self.connection, self.kind, self.direction, self.data, self.size
+        return Piece, (*what, self.time, self.source, self.position)
 
     def __repr__(self) -> str:
         return f"<{self.kind} of {self.size} from the {self.direction} of {self.connection.id} at {self.position}>"
@@ -92,3 +116,6 @@ class Broken:
     reason: str
     unread: int = 0
     packets: int = 0
+
+
+close_classes()

@@ -4,111 +4,22 @@ connection."""
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Container, Iterator, Mapping, Sequence
-from contextlib import closing, suppress
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import TypeVar
 from zlib import crc32
 
+from kwire.native import close_classes
+from kwire_spark.capture.files import ALWAYS, NEVER, Block, file_blocks, first_time
 from kwire_spark.capture.ordering import PACKET_SIZE
-from kwire_spark.capture.packets import RST, Packet, packet, ports_of, reverse
-from kwire_spark.capture.pcap import MAGICS, Record, Report, Secrets, pcap_records
-from kwire_spark.capture.pcapng import MAGIC, pcapng_records
+from kwire_spark.capture.packets import RST, Packet, ports_of, reverse
+from kwire_spark.capture.pcap import Secrets
 from kwire_spark.capture.pieces import Broken, Piece
 from kwire_spark.capture.servers import Servers
 from kwire_spark.capture.tcp import GRACE, TcpConnection
-from kwire_spark.capture.unwrapping import Unwrapper
-from kwire_spark.storage import DamagedStreamError, Window
 
-ALWAYS, NEVER = float("-inf"), float("inf")
-MORE = 0x20
-"""The bit of IPv4's flags that the first fragment of a packet has: no other packet follows its header as usual."""
-LONGEST = 1 << 20
-"""How many bytes of a packet are read: twice as many as a network card merges."""
 HELD = 32 << 20
 """Limit of the bytes of packets that wait for others on all connections."""
-BEGINNING = 64
-"""How many bytes identify the format of a file; decompression may yield fewer at first."""
-
-
-def file_packets(
-    path: str,
-    passed: Container[bytes] = (),
-    start: float = ALWAYS,
-    end: float = NEVER,
-    secrets: Secrets | None = None,
-) -> Iterator[Packet | Broken]:
-    """The TCP packets of a file from ``start`` to ``end``, exclusive, and the file's problems.
-
-    Packets whose key is in ``passed`` are skipped as fast as possible; the set may grow meanwhile. ``secrets`` takes
-    the key logs in the file.
-    """
-    report = Report(path, secrets)
-    unwrapper = Unwrapper(report)
-    with closing(Window(path)) as window:
-        try:
-            yield from _packets(window, unwrapper, passed, start, end)
-        except OSError as error:
-            report.add(0, f"cannot be read: {error.strerror or error}")
-        except DamagedStreamError as error:
-            report.add(window.base + len(window.buffer), str(error))
-    yield from unwrapper.close()
-    yield from report.take()
-
-
-def _packets(
-    window: Window, unwrapper: Unwrapper, passed: Container[bytes], start: float, end: float
-) -> Iterator[Packet | Broken]:
-    report, has_tcp = unwrapper.report, False
-    path = report.source
-    try:
-        for time, begin, stop, length, at, link in _records(window, report):
-            buffer = window.buffer
-            stop = min(stop, begin + LONGEST)
-            if stop - begin < length:
-                reason = f"truncated packets: only {stop - begin} of {length} bytes were captured here"
-                report.add(window.base + at, reason, "cut")
-            four, six = begin + link.four, begin + link.six
-            key = buffer[four : four + 12]
-            if (key in passed and not buffer[four - 6] & MORE) or buffer[six : six + 36] in passed:
-                has_tcp = True
-                continue
-            if not start <= time < end:
-                continue
-            if report.new:
-                yield from report.take()
-            place = window.base + at
-            captured = packet(buffer, begin, stop, length, link.network, time, path, place)
-            if captured is not None:
-                has_tcp = True
-                yield captured
-                continue
-            yield from unwrapper.add(buffer, begin, stop, length, link.layer, time, place)
-    finally:
-        unwrapper.has_tcp |= has_tcp
-
-
-def first_time(path: str) -> float:
-    """The time of the first packet of a file; 0 if it has none."""
-    with suppress(OSError, DamagedStreamError), closing(Window(path, peek=True)) as window:
-        return next((time for time, *_ in _records(window, Report(path))), 0.0)
-    return 0.0
-
-
-def _records(window: Window, report: Report) -> Iterator[Record]:
-    while len(window.buffer) < BEGINNING and window.advance(0):
-        pass
-    if not window.buffer:
-        report.add(0, "not a capture: the file is empty")
-        return iter(())
-    kind = window.buffer[:4]
-    if kind in MAGICS:
-        return pcap_records(window, report)
-    if kind == MAGIC:
-        return pcapng_records(window, report)
-    report.add(0, f"not a capture: the first bytes are {kind.hex(' ')}")
-    return iter(())
-
-
 K = TypeVar("K")
 
 MOST_PASSED = 1 << 17
@@ -232,27 +143,30 @@ def read_pieces(
     connections = Connections(share, ports, most)
     first = ALWAYS if start is None else start
     last = NEVER if end is None else end
-    for item in capture_packets(files, connections.passed, first, last, secrets):
-        if isinstance(item, Packet):
-            yield from connections.add(item)
-        elif share[0] == 0:
-            yield item
+    for block in capture_blocks(files, connections.passed, first, last, secrets):
+        found: list[Piece | Broken] = []
+        for item in block:
+            if isinstance(item, Packet):
+                found += connections.add(item)
+            elif share[0] == 0:
+                found.append(item)
+        yield from found
     yield from connections.close()
 
 
-def capture_packets(
+def capture_blocks(
     files: Sequence[str],
-    passed: Container[bytes] = (),
+    passed: AbstractSet[bytes] = frozenset(),
     start: float = ALWAYS,
     end: float = NEVER,
     secrets: Secrets | None = None,
-) -> Iterator[Packet | Broken]:
+) -> Iterator[Block]:
     """The TCP packets of all files by time, and errors; arguments as for ``file_packets``."""
     waiting = deque(sorted((first_time(path), path) for path in files))
     readers: list[_Reader] = []
     while readers or waiting:
         while waiting and (not readers or waiting[0][0] <= min(reader.time for reader in readers)):
-            readers.append(_Reader(file_packets(waiting.popleft()[1], passed, start, end, secrets)))
+            readers.append(_Reader(file_blocks(waiting.popleft()[1], passed, start, end, secrets)))
         first = min(readers, key=lambda reader: reader.time)
         others = [reader.time for reader in readers if reader is not first]
         yield from first.until(min([*others, waiting[0][0] if waiting else NEVER]))
@@ -260,26 +174,37 @@ def capture_packets(
 
 
 class _Reader:
-    """The packets of a file, with access to the next one."""
+    """The packets of a file. ``time`` is that of the next one."""
 
-    def __init__(self, packets: Iterator[Packet | Broken]) -> None:
-        self._packets = packets
-        self._next: Packet | Broken | None = next(packets, None)
-        self.time = self._next.time if isinstance(self._next, Packet) else ALWAYS
+    def __init__(self, blocks: Iterator[Block]) -> None:
+        self._blocks = blocks
+        self._next = next(blocks, [])
+        self.time = _first_time(self._next)
 
     @property
     def ended(self) -> bool:
-        return self._next is None
+        return not self._next
 
-    def until(self, time: float) -> Iterator[Packet | Broken]:
-        """The next packet, and all others before ``time``."""
-        if self._next is not None:
-            yield self._next
-        if time == NEVER:
-            yield from self._packets
-        for item in self._packets:
-            if isinstance(item, Packet) and item.time > time:
-                self._next, self.time = item, item.time
-                return
-            yield item
-        self._next = None
+    def until(self, time: float) -> Iterator[Block]:
+        """The next packet, and all others before the first that comes after ``time``."""
+        skipped = 1
+        while self._next:
+            block = self._next
+            if time != NEVER:
+                for index in range(skipped, len(block)):
+                    item = block[index]
+                    if isinstance(item, Packet) and item.time > time:
+                        self._next, self.time = block[index:], item.time
+                        if index:
+                            yield block[:index]
+                        return
+            self._next, skipped = [], 0
+            yield block
+            self._next = next(self._blocks, [])
+
+
+def _first_time(block: Block) -> float:
+    return next((item.time for item in block[:1] if isinstance(item, Packet)), ALWAYS)
+
+
+close_classes()

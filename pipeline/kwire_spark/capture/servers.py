@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from kwire.native import close_classes
 from kwire_spark.capture.packets import ACK, SYN, Packet, ports_of
 
 USUAL = frozenset(port for start in (9092, 19092, 29092, 39092) for port in range(start, start + 8))
@@ -83,3 +84,6 @@ def ends_of(key: bytes) -> tuple[bytes, bytes]:
 def _only(source: bool, target: bool) -> bool | None:
     """Whether the target alone is a server; ``None`` if both are, or neither."""
     return target if source != target else None
+
+
+close_classes()

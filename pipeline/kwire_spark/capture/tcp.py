@@ -6,7 +6,7 @@ import socket
 from dataclasses import replace
 
 from kwire.connection.events import CLIENT, SERVER
-from kwire.native import mypyc_attr
+from kwire.native import close_classes, mypyc_attr
 from kwire_spark.capture.ordering import Ordering
 from kwire_spark.capture.packets import ACK, FIN, RST, SYN, Packet, ports_of, reverse
 from kwire_spark.capture.pieces import Connection, Peer, Piece
@@ -192,8 +192,8 @@ def _is_handshake(packet: Packet, lane: TcpStream, other: TcpStream) -> bool:
 
 def _is_near(one: Packet, other: Packet) -> bool:
     """Whether two packets can belong to the same connection, in the same or opposite directions."""
-    number = other.seq if other.key == one.key else other.ack
-    return abs(unwrapped(number, one.seq) - one.seq) < BEHIND
+    number, seq = other.seq if other.key == one.key else other.ack, one.seq
+    return -BEHIND < unwrapped(number, seq) - seq < BEHIND
 
 
 def _connection(
@@ -216,3 +216,6 @@ def peers(key: bytes) -> tuple[Peer, Peer]:
         Peer(socket.inet_ntop(family, key[:half]), source),
         Peer(socket.inet_ntop(family, key[half : 2 * half]), target),
     )
+
+
+close_classes()

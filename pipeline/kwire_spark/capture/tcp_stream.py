@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from kwire.connection.events import Direction
-from kwire.native import mypyc_attr
+from kwire.native import close_classes, mypyc_attr
 from kwire_spark.capture.packets import ACK, FIN, Packet
 
 MASK = 0xFFFFFFFF
@@ -103,3 +103,6 @@ class TcpStream:
 def length(packet: Packet) -> int:
     """The sequence numbers that a packet takes, one of them for a FIN."""
     return len(packet.data) + packet.missing + (packet.flags & FIN)
+
+
+close_classes()

@@ -5,7 +5,7 @@ Numbers are those of IANA's registries "IEEE 802 Numbers", "Protocol Numbers" an
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from kwire.native import close_classes, i64, mypyc_attr
 
 MOST_TUNNELS = 8
 """How many tunnels one in the other are followed."""
@@ -118,7 +118,7 @@ class ShortError(Exception):
     """The headers of a packet were not fully captured."""
 
 
-@dataclass(slots=True, eq=False)
+@mypyc_attr(acyclic=True)
 class Walk:
     """Where the rest of a packet is that was not read yet.
 
@@ -128,17 +128,30 @@ class Walk:
     only a part of the packet in it.
     """
 
-    buffer: bytes
-    at: int
-    stop: int
-    end: int
-    tunnels: int = 0
-    ends: bytes = b""
-    protocol: int = 0
-    cut: bool = False
-    joins: int = 0
+    __slots__ = ("at", "buffer", "cut", "end", "ends", "joins", "protocol", "stop", "tunnels")
 
-    def take(self, size: int) -> int:
+    def __init__(
+        self,
+        buffer: bytes,
+        at: i64,
+        stop: i64,
+        end: i64,
+        tunnels: i64 = 0,
+        ends: bytes = b"",
+        protocol: i64 = 0,
+        joins: i64 = 0,
+    ) -> None:
+        self.buffer = buffer
+        self.at = at
+        self.stop = stop
+        self.end = end
+        self.tunnels = tunnels
+        self.ends = ends
+        self.protocol = protocol
+        self.cut = False
+        self.joins = joins
+
+    def take(self, size: i64) -> i64:
         """Where the next ``size`` bytes begin, which are then behind."""
         at = self.at
         if at + size > self.stop:
@@ -146,11 +159,11 @@ class Walk:
         self.at = at + size
         return at
 
-    def number(self, at: int) -> int:
+    def number(self, at: i64) -> i64:
         """The two bytes at a position, as a number."""
         return int.from_bytes(self.buffer[at : at + 2], "big")
 
-    def ends_at(self, end: int) -> None:
+    def ends_at(self, end: i64) -> None:
         """What follows are the bytes up to ``end``. A tunnel may have cut the packet that it contains off: then bytes
         are missing. Otherwise a larger ``end`` says nothing, as where the network card fills in the size."""
         if end < self.end or self.tunnels:
@@ -183,3 +196,6 @@ def after_protocol(number: int) -> str:
         raise UnreadError(name)
     name = CARRYING_PROTOCOLS.get(number, "an unknown protocol")
     raise UnreadError(f"{name} (IP protocol {number})", hidden=True)
+
+
+close_classes()

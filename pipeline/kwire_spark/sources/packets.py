@@ -32,7 +32,7 @@ from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxFiles, SupportsTriggerAvailableNow
 
 from kwire_spark.capture import Broken
-from kwire_spark.capture.reading import file_packets, first_time
+from kwire_spark.capture.files import file_packets, first_time
 from kwire_spark.columns import PACKETS
 from kwire_spark.options import OptionError, Options
 from kwire_spark.readers.base import Reader

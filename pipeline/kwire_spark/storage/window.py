@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 
-from kwire_spark.storage.decompression import decompressed
+from kwire_spark.storage.decompression import CHUNK, decompressed
 from kwire_spark.storage.opening import opened
 
 
@@ -39,4 +39,6 @@ class Window:
 
 def _chunks(path: str, peek: bool) -> Generator[bytes, None, None]:
     with opened(path, peek=peek) as file:
-        yield from decompressed(file)
+        for chunk in decompressed(file):
+            for at in range(0, len(chunk), CHUNK):
+                yield chunk[at : at + CHUNK]

@@ -50,7 +50,7 @@ def _packets(batches: Iterable[pa.RecordBatch], link: Link) -> Iterator[Packet |
         if time is None:
             yield Broken(source, offset, "neither key nor timestamp of this record is a time that is possible")
             continue
-        found = packet(frame, 0, len(frame), len(frame), link.network, time / 1e6, source, offset)
+        found = packet(frame, 0, len(frame), len(frame), link, time / 1e6, source, offset)
         if found is not None:
             yield found
             continue
