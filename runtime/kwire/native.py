@@ -34,27 +34,27 @@ def made_by(cls: type, function: object) -> None:
 
 
 def install_constructors(namespace: dict[str, Any]) -> None:
-    """Replace every interpreted ``new_X`` by one that allocates and stores, on its first call, and let the docstrings
-    of classes describe their fields.
+    """Replace the interpreted ``new_X`` of every class ``X`` by one that allocates and stores, on its first call, and
+    let the docstrings of classes describe their fields.
 
     Emitted modules construct their objects through ``new_X(...)`` functions. Compiled, such a function is a direct C
     call of ``X.__init__``. Interpreted, going through ``X(...)`` costs as much as reading the fields did, so the
     function is rebuilt without it; the defaults of fields that it does not take come from ``X`` itself. Functions of
     a compiled module have no code object and stay as they are.
     """
-    for name, value in list(namespace.items()):
-        if name.startswith("new_") and isinstance(value, FunctionType):
-            namespace[name] = _rebuilt_on_first_call(namespace, name, value)
-        elif isinstance(value, type) and hasattr(value, "FIELDS") and value.__module__ == namespace["__name__"]:
+    for value in list(namespace.values()):
+        if isinstance(value, type) and hasattr(value, "FIELDS") and value.__module__ == namespace["__name__"]:
             value.__doc__ = _CLASS_DOC  # type: ignore[assignment]
+            function = namespace.get(f"new_{value.__name__}")
+            if isinstance(function, FunctionType):
+                namespace[function.__name__] = _rebuilt_on_first_call(namespace, value, function)
 
 
-def _rebuilt_on_first_call(namespace: dict[str, Any], name: str, function: FunctionType) -> Callable[..., object]:
-    code = function.__code__
+def _rebuilt_on_first_call(namespace: dict[str, Any], cls: Any, function: FunctionType) -> Callable[..., object]:
+    name, code = function.__name__, function.__code__
     parameters = code.co_varnames[: code.co_argcount]
 
     def first_call(*values: object) -> object:
-        cls = namespace[name.removeprefix("new_")]
         defaults = cls()
         scope: dict[str, Any] = {"_cls": cls, "_allocate": cls.__new__}
         lines = [f"def {name}({', '.join(parameters)}):", "    self = _allocate(_cls)"]

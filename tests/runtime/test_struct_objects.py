@@ -12,6 +12,7 @@ import pytest
 
 from kwire import ZERO_UUID, is_native
 from kwire.message import Message, Struct
+from kwire.native import install_constructors
 from kwire.schema import struct_class
 from kwire_kafka import (
     ConsumerGroupMemberMetadataValue,
@@ -93,6 +94,14 @@ def test_rebuilt_constructors_have_a_source_that_debuggers_show() -> None:
     assert linecache.getline(code.co_filename, 1, constructor.__globals__).startswith(
         "def new_FetchableTopicResponse(topic, topic_id, partitions):"
     )
+
+
+def test_functions_that_make_no_object_of_the_module_stay_as_they_are() -> None:
+    def new_york() -> None: ...
+
+    namespace: dict[str, Any] = {"__name__": __name__, "new_york": new_york, "york": 1, "Heartbeat": HeartbeatRequest}
+    install_constructors(namespace)
+    assert namespace["new_york"] is new_york
 
 
 def test_equality() -> None:
