@@ -52,8 +52,10 @@ _LOG_LINE = re.compile(
 )
 _PROMETHEUS = re.compile(rb"^(?:# (?:HELP|TYPE) )?(?:kafka|jmx)_\w+[ {]", re.M)
 """Text for Prometheus of a broker: what is wanted of it may be far from its beginning."""
-DEPRECATED = re.compile(rb"deprecated_?requests", re.I)
-"""What is wanted of metrics, in all formats."""
+_BEANS = re.compile(
+    rb'\s*(?:"?time"?[,=\t].*?\bkafka\.network:|[\[{].*?"(?:mbean|__name__)"\s*:\s*"kafka[._]network)', re.S
+)
+"""JmxTool; Jolokia and Prometheus' API. Reports of ours may quote names of metrics, and are none."""
 _REFUSED = re.compile(rb"with unsupported version|Exception while processing request from|InvalidRequestException")
 
 
@@ -203,7 +205,7 @@ def sniff(path: str) -> tuple[str | None, str]:
         return SERVER_LOG, ""
     if _LOG_LINE.search(head):
         return (REQUEST_LOG if "request" in name.lower() else SERVER_LOG), ""
-    if _PROMETHEUS.search(head) or DEPRECATED.search(head):
+    if _PROMETHEUS.search(head) or _BEANS.match(head):
         return METRICS, ""
     return None, "no line looks like a broker's log"
 

@@ -104,6 +104,15 @@ def test_what_a_capture_did_not_see_is_refused_by_metrics(tmp_path: Path) -> Non
     assert "clients of app 1.0" in checks
 
 
+def test_a_report_on_metrics_is_none_itself(tmp_path: Path) -> None:
+    broken = made(tmp_path, "kafka_log_size 1")
+    code, first = readiness(tmp_path / "out", SAMPLE / "exporter.prom", broken)
+    assert code == 1
+    assert not any(find([file]).metrics for file in (tmp_path / "out").iterdir() if file.is_file())
+    code, again = readiness(tmp_path / "again", tmp_path / "out")
+    assert (code, again["tables"]["refused"]) == (1, first["tables"]["refused"])
+
+
 def test_tables_keep_what_metrics_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     inputs = [str(SAMPLE / "traffic.pcap.gz"), str(SAMPLE / "exporter.prom")]
     assert run(["decode", "-q", "--out", str(tmp_path / "tables"), *inputs]) == 0

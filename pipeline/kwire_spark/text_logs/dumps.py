@@ -13,9 +13,10 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from kwire_spark.inputs import DEPRECATED
 from kwire_spark.text_logs.lines import Lines
 
+DEPRECATED = re.compile(rb"deprecated_?requests", re.I)
+"""What is wanted, in all formats."""
 LARGEST_JSON = 16 << 20
 """Parsing JSON takes many times as much memory."""
 MOST_COUNTED = 1 << 63

@@ -23,6 +23,8 @@ from kwire_spark.unread import NO_DEPRECATED
 
 MOST_SERIES = 100_000
 """A broker has some hundreds at most."""
+NONE = dict.fromkeys(("errors", "refused", "connections", "bytes", "begun"), 0)
+"""What metrics do not count."""
 NAMELESS = "a series without API and version of the requests"
 _VERSION = re.compile(r"[0-9]{1,4}")
 FETCH, BY_CONSUMERS, BY_FOLLOWERS = "Fetch", "FetchConsumer", "FetchFollower"
@@ -50,7 +52,7 @@ def metrics_batches(
     for position, reason in problems:
         if failfast:
             raise BrokenInputError(path, position, reason)
-        rows.append({"source": path, "position": position, "requests": 1, "_corrupt": reason})
+        rows.append({**NONE, "source": path, "position": position, "requests": 1, "_corrupt": reason})
     yield pa.RecordBatch.from_pylist([{name: row.get(name) for name in schema.names} for row in rows], schema=schema)
 
 
@@ -105,6 +107,7 @@ def _rows(
             unknown = unknown or (position or 0, name)
         elif count > 0:
             yield {
+                **NONE,
                 "seen_in": METRICS,
                 "software_name": counted.software_name,
                 "software_version": counted.software_version,
@@ -112,7 +115,6 @@ def _rows(
                 "api": protocol.api_names[key],
                 "version": counted.version,
                 "requests": count,
-                **dict.fromkeys(("errors", "refused", "connections", "bytes", "begun"), 0),
                 "source": path,
                 "position": position,
             }
