@@ -142,6 +142,9 @@ e2e-traffic: $(READY) $(PEERS)/.ready  ## capture clients of many ages with the 
 e2e-stores: $(STORES)/.ready  ## read and write stores: two servers of S3, HDFS, a web server: needs a JDK, mvn, go, cargo and a C compiler
 	KWIRE_E2E_STORES=1 $(STORES)/bin/python -m pytest -n 0 --timeout 0 tests/e2e_stores
 
+e2e-live: $(READY)  ## watch interfaces, a topic of packets and a Java client's TLS: needs java, mvn, openssl, dumpcap, tcpdump, and root
+	KWIRE_E2E_LIVE=1 $(PYTEST) -n 0 -s --timeout 0 tests/e2e_live
+
 libraries: $(READY)  ## try client libraries of many ages with the same brokers, from which readiness gives advice: needs java, mvn, go and node
 	$(BIN)/python -m tests.e2e_traffic.libraries
 

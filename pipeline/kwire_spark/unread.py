@@ -32,6 +32,7 @@ SHORT = "fewer bytes of packets were captured than their headers have"
 CUT_IN_TUNNEL = "a tunnel has only the beginnings of packets in it"
 FRAGMENTS_LOST = "IP fragments are missing in the capture"
 FRAGMENTS_DIFFER = "IP fragments overlap and contradict each other: the first counts"
+NO_PACKET = "records that are no packets"
 DROPPED = "packets were dropped while capturing"
 NO_TCP = "none of its packets is TCP"
 OTHER_REASONS = f"{NOT_READ}more encapsulations"
@@ -47,6 +48,7 @@ _ADVICE = {
     SHORT: "capture whole packets (tcpdump -s 0)",
     CUT_IN_TUNNEL: "mirror whole packets: raise the mirror's packet length, and the MTU on the way to the capture",
     FRAGMENTS_LOST: "capture with a larger buffer (tcpdump -B)",
+    NO_PACKET: "write each packet to the topic as it was captured, as the value of a record",
     DROPPED: "capture fewer packets (a filter), less of each (-s), or with a larger buffer (tcpdump -B)",
     NO_TCP: "capture where the traffic is, such as with tcpdump -i any",
     NOT_READ: "capture inside of the tunnel, such as on the hosts themselves",

@@ -283,12 +283,12 @@ def test_watch_reads_packets_of_an_interface_and_removes_them(
     [
         (["--interface", "none"], "there is no interface none"),
         (["--interface", LO], "Spark's own traffic is on"),
-        (["--interface", LO, "--ports", "9092", "--once"], "--once is for a folder"),
+        (["--interface", LO, "--ports", "9092", "--once"], "--once is for a folder or a topic"),
         (["--interface", LO, "--ports", "9092", "--master", "spark://a:1"], "leave out --master"),
         (["--interface", LO, "--ports", "9092", "--for", "soon"], "must be a time, such as 90s"),
         (["--interface", LO, "--ports", "9092", "--disk", "much"], "must be a size"),
-        ([".", "--interface", LO], "either the folder"),
-        ([], "name a folder to watch"),
+        ([".", "--interface", LO], "name what to watch"),
+        ([], "name what to watch"),
     ],
 )
 def test_wrong_usage(install: Install, capsys: pytest.CaptureFixture[str], arguments: list[str], told: str) -> None:

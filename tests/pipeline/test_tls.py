@@ -299,6 +299,30 @@ def _made(folder: Path, name: str, version: ssl.TLSVersion) -> tuple[Conversatio
     return talk, read_key_log(str(folder / name))
 
 
+def by_session(path: Path, keys: Path) -> str:
+    """The key log of TLS 1.2 as an agent in a JVM writes it: with the id of each session, which the server's hello
+    has, in place of the client's random."""
+    lines, known = [], read_key_log(str(keys))
+    for piece in read_pieces([str(path)]):
+        if isinstance(piece, Piece) and piece.direction == SERVER and piece.data[:1] == b"\x16":
+            hello = piece.data[9:]
+            session = hello[35 : 35 + hello[34]]
+            lines.append(f"RSA Session-ID:{session.hex().upper()} Master-Key:")
+    masters = [secret["CLIENT_RANDOM"].hex() for secret in known.secrets.values()]
+    return "".join(f"{line}{master}\n" for line, master in zip(lines[: len(masters)], masters, strict=True))
+
+
+def test_a_key_log_may_name_sessions(path: Path, keys: Path, pem: Path) -> None:
+    tls = Tls.make(pem, keys, V12)
+    tls.server.options |= ssl.OP_NO_TICKET
+    written(path, [tls.through(LONG)])
+    text = by_session(path, keys)
+    keys.write_text(text)
+    assert contents(path, read_key_log(str(keys))) == SAID
+    keys.write_text("RSA Session-ID:00 Master-Key:" + "0" * 96)
+    assert f"{TLS} ({NO_SECRETS})" in reasons(path, read_key_log(str(keys)))
+
+
 def test_key_logs_take_bounded_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     lines = [b"CLIENT_RANDOM %064x %096x\n" % (number, number) for number in range(10)]
     monkeypatch.setattr(key_log, "MOST_BYTES", 5 * len(lines[0]))

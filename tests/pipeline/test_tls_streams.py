@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import ssl
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,7 +22,7 @@ from kwire_spark.streaming.ends import NO_KEYS, PATIENCE, Ends
 from kwire_spark.tls import KeyLog, followed_key_log, growing_key_log, read_key_log
 from kwire_spark.unread import NO_SECRETS, TLS
 from tests.pipeline.capture_files import Conversation, merged, packets, recorded, write_pcap
-from tests.pipeline.test_tls import LONG, SUITES, V13
+from tests.pipeline.test_tls import LONG, SUITES, V13, by_session
 from tests.pipeline.tls_talks import Recorder, Tls, certificate
 
 pytest.importorskip("cryptography")
@@ -141,6 +142,24 @@ def test_secrets_may_be_logged_after_their_connection_was_captured(
         file.writelines(late)
     stream.take(found[-30:], 5, followed_key_log(str(keys)), pause=True)
     assert stream.end() == wanted
+
+
+def test_sessions_may_be_logged_late_too(tmp_path: Path, keys: Path, pem: Path) -> None:
+    wanted = plain(tmp_path)
+    tls = Tls.make(pem, keys, *SUITES["1.2 ECDHE-RSA-AES128-GCM-SHA256"])
+    tls.server.options |= ssl.OP_NO_TICKET
+    found = sent(tmp_path, tls.through(talk()))
+    text = by_session(tmp_path / "a.pcap", keys)
+    for early in ("", "RSA Session-ID:00 Master-Key:" + "0" * 96 + "\n"):
+        log = tmp_path / f"late{len(early)}"
+        log.write_text(early)
+        stream = Stream(found[0], followed_key_log(str(log)))
+        stream.take(found[:-30], 5, followed_key_log(str(log)), pause=True)
+        assert not stream.rows
+        with log.open("a") as file:
+            file.write(text)
+        stream.take(found[-30:], 5, followed_key_log(str(log)), pause=True)
+        assert stream.end() == wanted
 
 
 def test_a_connection_does_not_wait_for_ever(tmp_path: Path, keys: Path, pem: Path) -> None:

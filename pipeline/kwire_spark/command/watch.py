@@ -13,10 +13,11 @@ import click
 
 from kwire_spark.command.common import DEFAULT_OUT, only_writer
 from kwire_spark.command.options import KEY_LOG, MASTER, OWNERS, PORTS, PROTOCOL, QUIET, TABLE_FORMAT
-from kwire_spark.command.watch_inputs import FolderInput, InterfacesInput, WatchInput, filter_for
+from kwire_spark.command.watch_inputs import FolderInput, InterfacesInput, TopicInput, WatchInput, filter_for
 from kwire_spark.options import OptionError, Options
 from kwire_spark.reports.text import counted
 from kwire_spark.streaming.interfaces import CaptureError
+from kwire_spark.streaming.topic import ETHERNET
 from kwire_spark.tls import growing_key_log
 
 if TYPE_CHECKING:
@@ -57,6 +58,17 @@ POLL_SECONDS = 1.0
     metavar="SIZE",
     help="How much captured packets may take until they are read; more are dropped, and counted.",
 )
+@click.option("--topic", metavar="NAME", help="Read packets from this Kafka topic, each a record.")
+@click.option("--bootstrap-server", metavar="HOST:PORT", help="A broker that has the topic.")
+@click.option("--topic-config", metavar="FILE", help="Properties file of a consumer, for a broker with TLS or SASL.")
+@click.option(
+    "--link-type",
+    default=ETHERNET,
+    show_default=True,
+    metavar="NUMBER",
+    help="How packets in the topic begin, as pcap files number it: 1 Ethernet, 101 IP, 113 and 276 Linux cooked.",
+)
+@click.option("--connector", metavar="FOLDER", help="Jars of Spark's connector for Kafka, unless Spark has them.")
 @click.option("--for", "duration", metavar="TIME", help="End after this time, such as 60s, 10m or 1h.")
 @click.option(
     "--out", default=DEFAULT_OUT, metavar="DIR", show_default=True, help="Folder of the table and its checkpoint."
@@ -93,6 +105,11 @@ def watch(
     pcap_filter: str | None,
     snap_length: int,
     disk: str,
+    topic: str | None,
+    bootstrap_server: str | None,
+    topic_config: str | None,
+    link_type: int,
+    connector: str | None,
     duration: str | None,
     out: str,
     once: bool,
@@ -107,8 +124,8 @@ def watch(
     owners: str | None,
     quiet: bool,
 ) -> int:
-    """Keep the table clients up to date with the captures that arrive in FOLDER, or with the packets of an interface,
-    until interrupted.
+    """Keep the table clients up to date with the captures that arrive in FOLDER, or with the packets of interfaces or
+    of a Kafka topic, until interrupted.
 
     Each file is read once, when it no longer grows: rotate files with tcpdump -G or dumpcap -b. Run with the same
     DIR, the command continues where it stopped. With --target, DIR has the page readiness.html, which loads itself
@@ -127,22 +144,22 @@ def watch(
     broker_ports, messages = options.ports("ports"), options.protocol()
     seconds = options.duration("--for")
     key_log = growing_key_log(key_log)  # fail before Spark starts
-    if interfaces and folder:
-        raise OptionError(f"watch either the folder {folder} or --interface")
+    if bool(folder) + bool(interfaces) + bool(topic) != 1:
+        raise OptionError("name what to watch: either a folder, or --interface, or --topic")
     if interfaces and not (master or "local").startswith("local"):
         raise OptionError("--interface captures on this machine: leave out --master")
     if interfaces and once:
-        raise OptionError("--once is for a folder: with --interface, say how long with --for")
+        raise OptionError("--once is for a folder or a topic: with --interface, say how long with --for")
     console = Console(stderr=True, quiet=quiet)
     live = live_report(out, table_format, targets, owners, messages, console) if targets else None
     given: WatchInput
     if interfaces:
         chosen = filter_for(broker_ports, pcap_filter)
         given = InterfacesInput(interfaces, chosen, snap_length, options.size("--disk", 1 << 30))
-    elif folder:
-        given = FolderInput(folder, settled)
+    elif topic:
+        given = TopicInput(topic, bootstrap_server, topic_config, link_type, connector)
     else:
-        raise OptionError("name a folder to watch, or an interface with --interface")
+        given = FolderInput(folder or "", settled)
     with (
         only_writer(out),
         interruption() as interrupted,

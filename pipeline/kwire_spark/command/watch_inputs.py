@@ -16,6 +16,12 @@ if TYPE_CHECKING:
 
 ALL = "tcp"
 """What is captured unless something else is asked for."""
+PACKETS_AT_ONCE = 200_000
+"""Largest number of records in a batch."""
+NO_CONNECTOR = (
+    "Spark lacks its connector for Kafka, spark-sql-kafka-0-10: name a folder with its jars by --connector "
+    "(docs/pipeline.md says how to make one)"
+)
 
 
 class WatchInput:
@@ -101,6 +107,56 @@ class InterfacesInput(WatchInput):
     def end(self) -> bool:
         self._capture.stop()
         return True
+
+
+class TopicInput(WatchInput):
+    """Records of a Kafka topic, each a packet."""
+
+    def __init__(
+        self, topic: str, servers: str | None, config: str | None, link_type: int, connector: str | None
+    ) -> None:
+        """``config`` is a properties file of a consumer, ``connector`` a folder with Spark's connector and what it
+        needs, unless Spark has them."""
+        from kwire.client import SecurityError, read_properties
+        from kwire_spark.capture.packets import LINKS
+
+        if not servers:
+            raise OptionError("--topic needs --bootstrap-server HOST:PORT")
+        if link_type not in LINKS:
+            raise OptionError(f"--link-type {link_type} is unknown, expected one of {', '.join(map(str, LINKS))}")
+        try:
+            given = read_properties(config) if config else {}
+        except (OSError, SecurityError) as error:
+            raise OptionError(f"--topic-config {config}: {error}") from None
+        self._jars = sorted(Path(connector).glob("*.jar")) if connector else []
+        if connector and not self._jars:
+            raise OptionError(f"--connector {connector}: there is no jar in this folder")
+        self._options = {f"kafka.{name}": value for name, value in given.items()} | {
+            "kafka.bootstrap.servers": servers,
+            "subscribe": topic,
+            "startingOffsets": "earliest",
+            "maxOffsetsPerTrigger": str(PACKETS_AT_ONCE),
+        }
+        self._link_type = link_type
+        self.name = f"packets in the topic {topic}"
+        self.waiting = self.name
+
+    @property
+    def settings(self) -> dict[str, str]:
+        return {"spark_jars": ",".join(str(jar.absolute()) for jar in self._jars)} if self._jars else {}
+
+    def packets(self, spark: SparkSession) -> DataFrame:
+        from pyspark.errors import AnalysisException
+
+        from kwire_spark.streaming import packets_in
+
+        try:
+            records = spark.readStream.format("kafka").options(**self._options).load()
+        except AnalysisException as error:
+            if "kafka" in str(error) and "find" in str(error):
+                raise OptionError(NO_CONNECTOR) from None
+            raise
+        return packets_in(records, self._link_type)
 
 
 def filter_for(ports: frozenset[int], given: str | None) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -10,16 +11,20 @@ import pyarrow as pa
 
 from kwire_spark.capture import Broken
 from kwire_spark.capture.packets import LINKS, Link, Packet, packet
-from kwire_spark.capture.pcap import LATEST, Report
+from kwire_spark.capture.pcap import LATEST, MAGICS, Report
+from kwire_spark.capture.pcapng import MAGIC
 from kwire_spark.capture.unwrapping import Unwrapper
 from kwire_spark.columns import PACKETS
 from kwire_spark.spark_types import spark_schema
 from kwire_spark.streaming.packets import packet_batches
+from kwire_spark.unread import NO_PACKET
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 ETHERNET = 1
+
+_CONTROLS = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 
 def packets_in(records: DataFrame, link_type: int = ETHERNET) -> DataFrame:
@@ -29,7 +34,8 @@ def packets_in(records: DataFrame, link_type: int = ETHERNET) -> DataFrame:
     Ethernet, 101 IP, 113 and 276 Linux cooked). Its time is the record's timestamp, unless the first eight bytes of
     the key are another, in microseconds since the epoch, big-endian: a producer's clock has milliseconds. ``source``
     is topic and partition, ``position`` the offset. Tunnels are followed as in files. Packets without TCP are left
-    out; a record without a valid time is reported in ``_corrupt``, and so are encapsulations that are not read.
+    out; a record without a valid time is reported in ``_corrupt``, and so are encapsulations that are not read and
+    records that are no packets.
     """
     if link_type not in LINKS:
         raise ValueError(f"link type {link_type} is unknown, expected one of {', '.join(map(str, LINKS))}")
@@ -46,6 +52,10 @@ def _packets(batches: Iterable[pa.RecordBatch], link: Link) -> Iterator[Packet |
     unwrappers: dict[str, Unwrapper] = {}
     for topic, partition, offset, micros, key, value in _records(batches):
         source, frame = f"{topic}-{partition}", value or b""
+        unwrapper = unwrappers.setdefault(source, Unwrapper(Report(source)))
+        if other := _other(frame):
+            unwrapper.report.count(offset, f"{NO_PACKET}: {other}", 0)
+            continue
         time = _time(key or b"", micros)
         if time is None:
             yield Broken(source, offset, "neither key nor timestamp of this record is a time that is possible")
@@ -54,7 +64,6 @@ def _packets(batches: Iterable[pa.RecordBatch], link: Link) -> Iterator[Packet |
         if found is not None:
             yield found
             continue
-        unwrapper = unwrappers.setdefault(source, Unwrapper(Report(source)))
         yield from unwrapper.add(frame, 0, len(frame), len(frame), link.layer, time / 1e6, offset)
     for unwrapper in unwrappers.values():
         unwrapper.has_tcp = True  # what other records have is not known here
@@ -65,6 +74,16 @@ def _packets(batches: Iterable[pa.RecordBatch], link: Link) -> Iterator[Packet |
 def _records(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[Any, ...]]:
     for batch in batches:
         yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
+
+
+def _other(value: bytes) -> str:
+    """What the value of a record is that certainly is no packet; empty if it may be one. The bytes of a packet are
+    never all text, because of its flags."""
+    if not value:
+        return "empty"
+    if value[:4] in (*MAGICS, MAGIC):
+        return "a capture file"
+    return "text" if not _CONTROLS.search(value) else ""
 
 
 def _time(key: bytes, micros: int | None) -> int | None:

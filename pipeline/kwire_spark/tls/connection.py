@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
@@ -132,7 +132,7 @@ class TlsConnection:
         self._keys = keys
         self._patience = patience
         self._lost_keys = False  # while it was stored
-        self._known: int | None = None  # how many secrets there were when they were not enough
+        self._known: int | None = None  # what there was of secrets when it was not enough
         self._server: Direction = SERVER
         self._begin()
 
@@ -198,7 +198,7 @@ class TlsConnection:
                 self._lanes[piece.direction].records.search(len(piece.data))
                 yield _gap(piece)
             elif isinstance(reason, SecretsMissingError) and self._has_patience(piece):
-                self._known = len(self._keys.of(self._random))
+                self._known = self._progress()
             else:
                 yield from self._pass_on(str(reason))
 
@@ -206,7 +206,7 @@ class TlsConnection:
         """If secrets are awaited, look for them again; give them up if it is too late when ``now`` is."""
         if self._known is None:
             return
-        if len(self._keys.of(self._random)) != self._known:
+        if self._progress() != self._known:
             self._known, waiting = None, self._waiting
             self._begin()
             for piece in waiting:
@@ -214,6 +214,15 @@ class TlsConnection:
         elif not self._has_patience(now):
             self._known = None
             yield from self._pass_on(NO_SECRETS)
+
+    def _secrets(self) -> Mapping[str, bytes]:
+        """What the key log has of the connection, or of its session."""
+        secrets = self._keys.of(self._random)
+        return self._keys.of(self._hello.session) if not secrets and self._hello is not None else secrets
+
+    def _progress(self) -> int:
+        """A number that changes when more secrets may help."""
+        return len(self._secrets()) + self._keys.has_sessions
 
     def _has_patience(self, now: Piece) -> bool:
         return now.kind != "closed" and self._held <= MOST_HELD and now.time - self._waiting[0].time < self._patience
@@ -275,7 +284,7 @@ class TlsConnection:
     def _message(self, lane: Lane, kind: int, body: bytes) -> None:
         if kind == CLIENT_HELLO:
             self._random = client_random(body)
-            if not self._keys.of(self._random):
+            if not self._keys.of(self._random) and not self._keys.has_sessions:
                 raise SecretsMissingError(NO_SECRETS)
         elif kind == SERVER_HELLO:
             if (hello := server_hello(body)) is not None:
@@ -286,7 +295,7 @@ class TlsConnection:
 
     def _agreed(self, hello: Hello, server: Direction) -> None:
         """Note the keys after the server's hello: in TLS 1.3 they are used at once, others after the handshake."""
-        secrets, self._server = self._keys.of(self._random), server
+        secrets, self._server = self._secrets(), server
         try:
             from kwire_spark.tls.protection import protections12, protections13
 

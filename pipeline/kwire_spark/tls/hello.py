@@ -27,6 +27,7 @@ class Hello:
     """What a server chose. ``etm`` says that CBC authenticates what it encrypted [RFC 7366]."""
 
     random: bytes
+    session: bytes
     version: int
     suite: Suite
     etm: bool
@@ -58,7 +59,7 @@ def server_hello(body: bytes) -> Hello | None:
     suite = (TLS13 if version == TLS_1_3 else TLS12).get(number)
     if suite is None:
         raise NotDecryptedError(f"TLS with cipher suite 0x{number:04x} is not decrypted")
-    return Hello(random, version, suite, ENCRYPT_THEN_MAC in extensions)
+    return Hello(random, body[35 : 35 + body[34]], version, suite, ENCRYPT_THEN_MAC in extensions)
 
 
 def _extensions(body: bytes, at: int) -> Iterator[tuple[int, bytes]]:

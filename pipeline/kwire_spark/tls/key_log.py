@@ -1,7 +1,8 @@
 """Key logs: the secrets of TLS connections, as OpenSSL, NSS, Go and others write them to ``SSLKEYLOGFILE``.
 
 The format is that of draft-ietf-tls-keylogfile: a line for each secret, with its label, the random of the client's
-hello, and the secret, both in hexadecimal.
+hello, and the secret, both in hexadecimal. For TLS 1.2 there may be another one in its place, which agents for Java
+write, because JSSE tells them no random: ``RSA Session-ID:… Master-Key:…``.
 """
 
 from __future__ import annotations
@@ -29,16 +30,21 @@ MOST_BYTES = 64 << 20
 CHUNK = 1 << 20
 
 _LINE = re.compile(rb"^([A-Z0-9_]+) ([0-9A-Fa-f]{64}) ((?:[0-9A-Fa-f]{2}){32,64})[ \t\r]*$", re.MULTILINE)
+_SESSION = re.compile(
+    rb"^RSA Session-ID:((?:[0-9A-Fa-f]{2}){1,32}) Master-Key:([0-9A-Fa-f]{96})[ \t\r]*$", re.MULTILINE
+)
 _NONE: Mapping[str, bytes] = MappingProxyType({})
 
 
 class KeyLog:
-    """``secrets`` by the random of the client's hello, and by label. They are never shown."""
+    """``secrets`` by the random of the client's hello, or the id of a session, and by label. They are never shown.
+    ``has_sessions`` says whether there are any of the latter."""
 
-    __slots__ = ("_room", "secrets")
+    __slots__ = ("_room", "has_sessions", "secrets")
 
     def __init__(self) -> None:
         self.secrets: dict[bytes, dict[str, bytes]] = {}
+        self.has_sessions = False
         self._room = MOST_BYTES
 
     def __len__(self) -> int:
@@ -54,14 +60,19 @@ class KeyLog:
     def add(self, text: bytes) -> None:
         """Take the secrets in lines of a key log; other lines are passed over, and so is what is too much in all."""
         self._room -= len(text)
-        for match in _LINE.finditer(text) if self._room >= 0 else ():
+        if self._room < 0:
+            return
+        for match in _SESSION.finditer(text):
+            self.secrets[bytes.fromhex(match[1].decode())] = {MASTER: bytes.fromhex(match[2].decode())}
+            self.has_sessions = True
+        for match in _LINE.finditer(text):
             label, random, secret = (part.decode() for part in match.groups())
             if label in LABELS:
                 self.secrets.setdefault(bytes.fromhex(random), {})[label] = bytes.fromhex(secret)
 
-    def of(self, random: bytes) -> Mapping[str, bytes]:
-        """The secrets of a connection by their labels; none if it is not known."""
-        return self.secrets.get(random, _NONE)
+    def of(self, name: bytes) -> Mapping[str, bytes]:
+        """The secrets of a connection by their labels; none if its random, or session, is not known."""
+        return self.secrets.get(name, _NONE)
 
 
 class FollowedKeyLog(KeyLog):
@@ -101,9 +112,9 @@ class FollowedKeyLog(KeyLog):
             self._older, self.secrets, self._room = self.secrets, {}, MOST_BYTES
         super().add(text)
 
-    def of(self, random: bytes) -> Mapping[str, bytes]:
-        """The secrets of a connection by their labels; none if it is not known."""
-        newer, older = super().of(random), self._older.get(random, _NONE)
+    def of(self, name: bytes) -> Mapping[str, bytes]:
+        """The secrets of a connection by their labels; none if its random, or session, is not known."""
+        newer, older = super().of(name), self._older.get(name, _NONE)
         return {**older, **newer} if newer and older else newer or older
 
 
