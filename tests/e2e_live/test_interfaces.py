@@ -16,7 +16,7 @@ import pytest
 
 from kwire.connection import CLIENT
 from kwire_spark.capture import Broken
-from kwire_spark.capture.reading import file_packets
+from kwire_spark.capture.files import file_packets
 from kwire_spark.streaming import interfaces
 from kwire_spark.streaming.interfaces import CaptureError, InterfaceCapture
 from tests.e2e_live.commands import LONGEST, command, requests, run

@@ -69,7 +69,7 @@ def recorded() -> list[tuple[int, bytes, int]]:
     while at < len(data):
         seconds, micros, size = struct.unpack_from("<III", data, at)
         frame = data[at + 16 : at + 16 + size]
-        seen = packet(frame, 0, size, size, link.network, 0.0, "", 0)
+        seen = packet(frame, 0, size, size, link, 0.0, "", 0)
         flow = min(seen.key, reverse(seen.key)) if seen else b""
         found.append((seconds * 1_000_000 + micros, frame, crc32(flow) % PARTITIONS))
         at += 16 + size
