@@ -148,6 +148,9 @@ e2e-live: $(READY)  ## watch interfaces, a topic of packets and a Java client's 
 libraries: $(READY)  ## try client libraries of many ages with the same brokers, from which readiness gives advice: needs java, mvn, go and node
 	$(BIN)/python -m tests.e2e_traffic.libraries
 
+strangers: $(READY)  ## try clients in Go, Node, Rust and Python that no other test has: needs tcpdump, java, mvn, go, node and cargo
+	$(BIN)/python -m tests.e2e_traffic.strangers
+
 cluster: $(READY)  ## spark-submit to two workers on loopback, one of which is killed: needs java
 	KWIRE_CLUSTER=1 $(PYTEST) -n 0 --timeout 0 tests/cluster
 

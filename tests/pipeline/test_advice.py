@@ -30,6 +30,7 @@ def advised(of: Client, refused: dict[int, str], release: str) -> str:
     [
         ("librdkafka 2.3.0", "librdkafka", (2, 3, 0)),
         ("confluent-kafka-python 2.16.1-rdkafka-2.16.0", "librdkafka", (2, 16, 0)),
+        ("confluent-kafka-go 2.10.0", "librdkafka", (2, 10, 0)),
         ("sarama v1.43.3", "sarama", (1, 43, 3)),
         ("kgo unknown", "franz-go", ()),
         ("kafka-python 2.2.15", "kafka-python", (2, 2, 15)),

@@ -154,10 +154,13 @@ class Run:
         """
         from rich.markup import escape
 
+        from kwire_spark.capture.names import address_names
         from kwire_spark.reports.files import write_report
+        from kwire_spark.reports.names import with_names
         from kwire_spark.reports.terminal import print_report
 
         report = completed(report, basis, self.inputs, self.min_coverage, self.protocol, requests)
+        report = with_names(report, address_names(self.inputs.captures))
         page = escape(visible(str(write_report(report, self.pages)[0]), 1000))
         done = f"Report: [bold]{page}[/bold], with its tables in the same folder. {self.engine.told}"
         if form == "text":

@@ -28,6 +28,7 @@ NAMED = {
     "sarama": "sarama",
     "kgo": "franz-go",
     "librdkafka": "librdkafka",
+    "confluent-kafka-go": "librdkafka",  # whose version it has
 }
 """Software as it names itself in ApiVersions [KIP-511] → library."""
 BASELINE = {"librdkafka": (1, 8, 2), "kafkajs": (1, 15, 0), "sarama": (1, 30, 1), "kafka-python": (2, 0, 2)}

@@ -18,6 +18,7 @@ from kwire.connection import (
     Undecodable,
 )
 from kwire.frames import frame
+from kwire.headers import RequestHeader
 from kwire_kafka import (
     PROTOCOL,
     EnvelopeRequest,
@@ -94,6 +95,32 @@ def test_frames_that_are_cut_off_by_the_end() -> None:
     assert isinstance(cut_response, Undecodable)
     assert cut_response.reason == "1 of its 12 bytes were not seen"
     assert isinstance(cut_response.request, RequestEvent)
+
+
+@pytest.mark.parametrize(
+    ("earlier", "seen", "expected"),
+    [
+        (["a-client"], 4, "a-client"),
+        (["a-client"], 0, "a-client"),
+        ([], 4, None),
+        (["another"], 4, None),
+        (["a-client", "another"], 4, None),
+    ],
+)
+def test_a_client_id_that_is_cut_off_is_that_of_the_connection(
+    earlier: list[str], seen: int, expected: str | None
+) -> None:
+    """As where several requests are in a packet that was captured in part."""
+    connection = decoder()
+    for number, client_id in enumerate(earlier):
+        payload = PROTOCOL.encode_request(BEAT, 4, correlation_id=number, client_id=client_id)
+        connection.feed(CLIENT, frame(payload), 1.0)
+    cut = frame(PROTOCOL.encode_request(BEAT, 4, correlation_id=9, client_id="a-client"))
+    assert connection.feed(CLIENT, cut[: 14 + seen], 2.0) == []
+    (event,) = connection.gap(CLIENT, len(cut) - 14 - seen, 2.0)[-1:]
+    assert isinstance(event, Undecodable)
+    assert isinstance(event.header, RequestHeader)
+    assert (event.name, event.header.correlation_id, event.header.client_id) == ("Heartbeat", 9, expected)
 
 
 def test_one_direction_alone_is_kept_within_bounds() -> None:
