@@ -5,10 +5,26 @@
     packets = spark.readStream.format("kafka_packets").load("/captures")     # or packets_in(a stream of Kafka's)
     exchanges = follow(packets, rows="exchanges")
     query = keep_clients(exchanges, "/tables").start()
+
+Names are imported on first access: the command ``watch`` is known without Spark.
 """
 
-from kwire_spark.streaming.connections import follow
-from kwire_spark.streaming.keeping import keep_clients
-from kwire_spark.streaming.topic import packets_in
+from __future__ import annotations
 
-__all__ = ["follow", "keep_clients", "packets_in"]
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kwire_spark.streaming.connections import follow as follow
+    from kwire_spark.streaming.keeping import keep_clients as keep_clients
+    from kwire_spark.streaming.topic import packets_in as packets_in
+
+_MODULES = {"follow": "connections", "keep_clients": "keeping", "packets_in": "topic"}
+
+__all__ = list(_MODULES)
+
+
+def __getattr__(name: str) -> object:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
