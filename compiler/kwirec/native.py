@@ -28,7 +28,7 @@ CONNECTION = (
 )
 RUNTIME: tuple[str, ...] = (
     *("policy", "wire", "message", "headers", "protocol", "records/loops", "records/batch"),
-    *("records/reader", "records/writing", "records/builder"),
+    *("records/reader", "records/writing", "records/sealing", "records/builder"),
     *("columns/messages", "columns/records", "columns/rows"),
     *(f"connection/{name}" for name in CONNECTION),
 )

@@ -12,18 +12,10 @@ from kwire.errors import EncodeError
 from kwire.records import interpreted, message_sets, writing
 from kwire.records.batch import Batch
 from kwire.records.interpreter import int64
-from kwire.records.layout import (
-    APPEND_TIME,
-    CODEC_MASK,
-    CONTROL,
-    DELETE_HORIZON,
-    HEADER_SIZE,
-    OVERHEAD,
-    TRANSACTIONAL,
-    ZSTD,
-)
+from kwire.records.layout import APPEND_TIME, CODEC_MASK, DELETE_HORIZON, ZSTD
 from kwire.records.loops import HUGE, Record
-from kwire.records.writing import finish, varint, write_headers
+from kwire.records.sealing import append_bit, codec_bits, compressed, invalid, out_of_range, seal
+from kwire.records.writing import varint, write_headers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,11 +24,6 @@ if TYPE_CHECKING:
 
     from kwire.records.batch import TimestampType
 
-KNOWN_ATTRIBUTES = 0x3F
-"""The bits that settings decide. The one for the delete horizon is passed on."""
-START = Struct(">qiib")
-"""The header of a batch up to its CRC, which covers the rest: :data:`COVERED` and the records."""
-COVERED = Struct(">hiqqqhii")
 MESSAGE = (Struct(">Bbi"), Struct(">Bbqi"))
 """From the magic to the length of the key, by magic."""
 SIZE = Struct(">i")
@@ -82,7 +69,7 @@ def encode_batch(
 
     Offsets must ascend. With ``exact_offsets`` they need not, and -1 is an offset: use it to write what was read.
     """
-    rows = list(records)
+    rows = records if type(records) is list else list(records)
     if rows and not isinstance(rows[0], Record):
         raise _not_a_record(rows[0], 0)
     if base_offset is None:
@@ -112,44 +99,6 @@ def encode_batch(
     )
 
 
-def seal(
-    out: BytesWriter,
-    count: int,
-    *,
-    base_offset: int,
-    last_offset: int,
-    base_timestamp: int,
-    max_timestamp: int,
-    codec: int = 0,
-    level: int | None = None,
-    timestamp_type: TimestampType = "create",
-    producer_id: int = -1,
-    producer_epoch: int = -1,
-    base_sequence: int = -1,
-    transactional: bool = False,
-    control: bool = False,
-    leader_epoch: int = -1,
-    attributes: int = 0,
-) -> bytes:
-    """The batch whose ``count`` records are in ``out``: compressed, with its header before it. Of ``attributes`` the
-    unassigned bits and the one for the delete horizon count."""
-    bits = (attributes & ~KNOWN_ATTRIBUTES) | _codec(codec) | _append_bit(timestamp_type, magic=2)
-    bits |= TRANSACTIONAL if transactional else 0
-    bits |= CONTROL if control else 0
-    if codec and count:
-        records, out = out.getvalue(), BytesWriter()
-        out.write(_compress(codec, records, 2, level))
-    try:
-        start = START.pack(base_offset, HEADER_SIZE - OVERHEAD + len(out), leader_epoch, 2)
-        covered = COVERED.pack(
-            *(bits, last_offset - base_offset, base_timestamp, max_timestamp, producer_id, producer_epoch),
-            *(base_sequence, count),
-        )
-    except (error, TypeError) as problem:
-        raise _invalid(_out_of_range(problem)) from problem
-    return finish(out, start, covered)
-
-
 def encode_message_set(
     records: Iterable[Record],
     *,
@@ -173,23 +122,23 @@ def encode_message_set(
     ``exact_offsets``, -1 is an offset: use it to write what was read.
     """
     if magic not in (0, 1):
-        raise _invalid(f"a message set has magic 0 or 1, not {magic}", magic)
-    if _codec(codec) >= ZSTD:
-        raise _invalid(f"codec {codec} is not supported by message sets", magic)
+        raise invalid(f"a message set has magic 0 or 1, not {magic}", magic)
+    if codec_bits(codec) >= ZSTD:
+        raise invalid(f"codec {codec} is not supported by message sets", magic)
     rows = list(records)
     offsets = [row.offset for row in rows] if exact_offsets else _offsets(rows, base_offset)
-    bits = (attributes & ~(CODEC_MASK | APPEND_TIME if magic else CODEC_MASK)) | _codec(codec)
-    bits |= _append_bit(timestamp_type if magic else "create", magic=1)
+    bits = (attributes & ~(CODEC_MASK | APPEND_TIME if magic else CODEC_MASK)) | codec_bits(codec)
+    bits |= append_bit(timestamp_type if magic else "create", 1)
     if not codec:
         return _messages(rows, offsets, magic, bits)
     if not rows:
-        raise _invalid("a compressed message without messages", magic)
+        raise invalid("a compressed message without messages", magic)
     start = (offsets[0] if base_offset is None else base_offset) if magic else 0
     inner = _messages(rows, [int64(offset - start) for offset in offsets], magic, inner_attributes)
     if max_timestamp is None:
         max_timestamp = max(row.timestamp for row in rows)
     last = offsets[-1] if last_offset is None else last_offset
-    wrapper = Record(None, _compress(codec, inner, magic, level), timestamp=max_timestamp)
+    wrapper = Record(None, compressed(codec, inner, magic, level), timestamp=max_timestamp)
     return _message(wrapper, last, magic, bits)
 
 
@@ -253,7 +202,7 @@ def record_slowly(
     offset = _checked_int(row.offset, f"{path}.offset", 64)
     if not exact:
         if offset != -1 and offset <= last:
-            raise _invalid(f"offset {offset} must be {last + 1} or more", path=f"{path}.offset")
+            raise invalid(f"offset {offset} must be {last + 1} or more", path=f"{path}.offset")
         offset = last + 1 if offset == -1 else offset
     delta = int64(offset - base_offset)
     _checked_int(delta, f"{path}.offset", 32, "distance from the base offset: ")
@@ -263,7 +212,7 @@ def record_slowly(
 
 
 def _not_a_record(row: object, number: int) -> EncodeError:
-    return _invalid(f"expected a Record, got {type(row).__name__}", path=f"records[{number}]")
+    return invalid(f"expected a Record, got {type(row).__name__}", path=f"records[{number}]")
 
 
 def _long_varint(value: int) -> bytes:
@@ -280,7 +229,7 @@ def _bytes(value: object, path: str) -> bytes:
     if value is None:
         return b"\x01"
     if not isinstance(value, (bytes, bytearray)):
-        raise _invalid(f"expected bytes or None, got {type(value).__name__}", path=path)
+        raise invalid(f"expected bytes or None, got {type(value).__name__}", path=path)
     return varint(len(value)) + value
 
 
@@ -290,19 +239,19 @@ def _headers(row: Record, number: int) -> bytes:
         try:
             key, value = pair
         except (TypeError, ValueError):
-            raise _invalid("expected a pair of key and value", path=path) from None
+            raise invalid("expected a pair of key and value", path=path) from None
         if not isinstance(key, str):
-            raise _invalid(f"expected a str as key, got {type(key).__name__}", path=path)
+            raise invalid(f"expected a str as key, got {type(key).__name__}", path=path)
         _bytes(value, path)
     try:
         return write_headers(row.headers)
     except UnicodeEncodeError as problem:
-        raise _invalid(str(problem), path=f"records[{number}].headers") from problem
+        raise invalid(str(problem), path=f"records[{number}].headers") from problem
 
 
 def _checked_int(value: object, path: str, bits: int, what: str = "") -> int:
     if not isinstance(value, int) or not -(1 << bits - 1) <= value < 1 << bits - 1:
-        raise _invalid(f"{what}{value!r} is not an int{bits}", path=path)
+        raise invalid(f"{what}{value!r} is not an int{bits}", path=path)
     return value
 
 
@@ -325,9 +274,9 @@ def _messages(rows: list[Record], offsets: list[int], magic: int, attributes: in
 
 def _message(row: Record, offset: int, magic: int, attributes: int, path: str = "") -> bytes:
     if row.headers:
-        raise _invalid(f"magic {magic} does not support headers", magic, path)
+        raise invalid(f"magic {magic} does not support headers", magic, path)
     if magic == 0 and row.timestamp != -1:
-        raise _invalid("magic 0 does not support timestamps", magic, path)
+        raise invalid("magic 0 does not support timestamps", magic, path)
     key, value = row.key, row.value
     try:
         fields = (magic, attributes, row.timestamp) if magic else (magic, attributes)
@@ -335,31 +284,4 @@ def _message(row: Record, offset: int, magic: int, attributes: int, path: str = 
         body += SIZE.pack(-1 if value is None else len(value)) + (value or b"")
         return HEAD.pack(offset, 4 + len(body), zlib.crc32(body)) + body
     except (error, TypeError) as problem:
-        raise _invalid(_out_of_range(problem), magic, path) from problem
-
-
-def _compress(codec: int, data: bytes, magic: int, level: int | None) -> bytes:
-    from kwire.compression import compress
-
-    return compress(codec, data, magic=magic, level=level)
-
-
-def _codec(codec: int) -> int:
-    if not isinstance(codec, int) or not 0 <= codec <= CODEC_MASK:
-        raise EncodeError(f"unknown codec {codec!r}")
-    return codec
-
-
-def _append_bit(timestamp_type: TimestampType, *, magic: int) -> int:
-    if timestamp_type not in ("create", "append"):
-        raise EncodeError(f"the timestamp type must be create or append, not {timestamp_type!r}", version=magic)
-    return APPEND_TIME if timestamp_type == "append" else 0
-
-
-def _out_of_range(problem: Exception) -> str:
-    return f"not a number, or out of range: {problem}"
-
-
-def _invalid(reason: str, magic: int = 2, path: str = "") -> EncodeError:
-    name = "RecordBatch" if magic == 2 else "MessageSet"
-    return EncodeError(reason, message_name=name, version=magic, path=path)
+        raise invalid(out_of_range(problem), magic, path) from problem

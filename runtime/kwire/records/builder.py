@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from librt.strings import BytesWriter
 
-from kwire.native import close_classes, i64
-from kwire.records.build import record_slowly, seal
+from kwire.native import close_classes, i64, mypyc_attr
+from kwire.records.build import record_slowly
 from kwire.records.layout import HEADER_SIZE
 from kwire.records.loops import HUGE, Record
+from kwire.records.sealing import seal
 from kwire.records.writing import write_record
 
 if __file__.endswith(".py"):
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from kwire.records.loops import Headers
 
 
+@mypyc_attr(acyclic=True)
 class BatchBuilder:
     """Builds a record batch of magic 2 from the fields of records, without a :class:`Record` for each.
 

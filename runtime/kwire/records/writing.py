@@ -9,7 +9,6 @@ from __future__ import annotations
 from librt.strings import BytesWriter
 
 from kwire.native import i64, u8
-from kwire.records.checksums import crc32c
 from kwire.records.loops import HUGE, Record
 from kwire.wire import give_up
 
@@ -53,7 +52,10 @@ def write_records(out: BytesWriter, records: list[Record], base_offset: i64, bas
             offset = given
         else:
             give_up()
-        write_record(out, timestamp - base_timestamp, offset - base_offset, record.key, record.value, record.headers)
+        if record._fields >= 0:
+            record._read()
+        time: i64 = timestamp - base_timestamp
+        write_record(out, time, offset - base_offset, record._key, record._value, record._headers)
     return offset, newest
 
 
@@ -109,15 +111,8 @@ def write_record(
         out.write(tail)
 
 
-def finish(out: BytesWriter, start: bytes, covered: bytes) -> bytes:
-    """The batch whose records are in ``out``: its header up to the checksum, the checksum, and what that covers."""
-    records = view(out)
-    checksum = crc32c(records, crc32c(covered))
-    return b"".join((start, checksum.to_bytes(4, "big"), covered, records))
-
-
 def view(out: BytesWriter) -> memoryview:
-    """What was written. Natively no copy: only valid as long as nothing else is written."""
+    """What was written. Natively no copy: only valid while ``out`` exists and nothing else is written."""
     return memoryview(out.getvalue())
 
 

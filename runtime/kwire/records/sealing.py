@@ -1,0 +1,109 @@
+"""The header of a batch of magic 2 around its records. Runs interpreted or compiled by mypyc."""
+
+from __future__ import annotations
+
+from librt.strings import BytesWriter, write_i16_be, write_i32_be, write_i64_be
+
+from kwire.errors import EncodeError
+from kwire.records.checksums import crc32c
+from kwire.records.layout import APPEND_TIME, CODEC_MASK, CONTROL, HEADER_SIZE, OVERHEAD, TRANSACTIONAL
+from kwire.records.writing import view
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
+
+    from kwire.records.batch import TimestampType
+
+KNOWN_ATTRIBUTES: Final = 0x3F
+"""The bits that settings decide. The one for the delete horizon is passed on."""
+
+
+def seal(
+    out: BytesWriter,
+    count: int,
+    *,
+    base_offset: int,
+    last_offset: int,
+    base_timestamp: int,
+    max_timestamp: int,
+    codec: int = 0,
+    level: int | None = None,
+    timestamp_type: TimestampType = "create",
+    producer_id: int = -1,
+    producer_epoch: int = -1,
+    base_sequence: int = -1,
+    transactional: bool = False,
+    control: bool = False,
+    leader_epoch: int = -1,
+    attributes: int = 0,
+) -> bytes:
+    """The batch whose ``count`` records are in ``out``: compressed, with its header before it. Of ``attributes`` the
+    unassigned bits and the one for the delete horizon count."""
+    bits = (attributes & ~KNOWN_ATTRIBUTES) | codec_bits(codec) | append_bit(timestamp_type, 2)
+    if transactional:
+        bits |= TRANSACTIONAL
+    if control:
+        bits |= CONTROL
+    if codec and count > 0:
+        records, out = out.getvalue(), BytesWriter()
+        out.write(compressed(codec, records, 2, level))
+    head = BytesWriter()
+    rest = BytesWriter()
+    try:
+        write_i64_be(head, base_offset)
+        write_i32_be(head, HEADER_SIZE - OVERHEAD + len(out))
+        write_i32_be(head, leader_epoch)
+        head.append(2)
+        write_i16_be(rest, bits)
+        write_i32_be(rest, last_offset - base_offset)
+        write_i64_be(rest, base_timestamp)
+        write_i64_be(rest, max_timestamp)
+        write_i64_be(rest, producer_id)
+        write_i16_be(rest, producer_epoch)
+        write_i32_be(rest, base_sequence)
+        write_i32_be(rest, count)
+    except (OverflowError, TypeError, ValueError) as problem:
+        raise invalid(out_of_range(problem)) from problem
+    return joined(head.getvalue(), rest.getvalue(), out)
+
+
+def joined(start: bytes, covered: bytes, out: BytesWriter) -> bytes:
+    """The header up to the checksum, the checksum, and what it covers: the rest of the header and the records.
+
+    ``out`` has to outlive the view of it: compiled functions let go of variables after their last use, but not of
+    arguments.
+    """
+    records = view(out)
+    checksum = crc32c(records, crc32c(covered))
+    return b"".join((start, checksum.to_bytes(4, "big"), covered, records))
+
+
+def compressed(codec: int, data: bytes, magic: int, level: int | None) -> bytes:
+    """The records as they are stored."""
+    from kwire.compression import compress
+
+    return compress(codec, data, magic=magic, level=level)
+
+
+def codec_bits(codec: int) -> int:
+    """The bits of the attributes that say how records are compressed."""
+    if not isinstance(codec, int) or not 0 <= codec <= CODEC_MASK:
+        raise EncodeError(f"unknown codec {codec!r}")
+    return codec
+
+
+def append_bit(timestamp_type: TimestampType, magic: int) -> int:
+    """The bit of the attributes that says whose timestamps these are."""
+    if timestamp_type not in ("create", "append"):
+        raise EncodeError(f"the timestamp type must be create or append, not {timestamp_type!r}", version=magic)
+    return APPEND_TIME if timestamp_type == "append" else 0
+
+
+def out_of_range(problem: Exception) -> str:
+    return f"not a number, or out of range: {problem}"
+
+
+def invalid(reason: str, magic: int = 2, path: str = "") -> EncodeError:
+    name = "RecordBatch" if magic == 2 else "MessageSet"
+    return EncodeError(reason, message_name=name, version=magic, path=path)
