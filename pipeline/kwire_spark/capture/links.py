@@ -8,6 +8,8 @@ from __future__ import annotations
 from kwire_spark.capture.walk import ETHER_TYPES, PPP_PROTOCOLS, UnreadError, Walk, after_type
 
 LLC_SNAP = b"\xaa\xaa\x03"
+ETHERNET = 1
+"""As pcap files number it."""
 ETHERNET_IN_SNAP = {b"\0\0\0", b"\0\0\xf8"}
 """Organizations in SNAP whose protocols are EtherTypes [RFC 1042, IEEE 802.1H]."""
 SMALLEST_TYPE = 0x0600

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kwire_spark.capture.links import ETHERNET
 from kwire_spark.command.common import DEFAULT_OUT, only_writer
 from kwire_spark.command.options import KEY_LOG, MASTER, OWNERS, PORTS, PROTOCOL, QUIET, TABLE_FORMAT
 from kwire_spark.command.watch_inputs import FolderInput, InterfacesInput, TopicInput, WatchInput, filter_for
 from kwire_spark.options import OptionError, Options
 from kwire_spark.reports.text import counted
 from kwire_spark.streaming.interfaces import CaptureError
-from kwire_spark.streaming.topic import ETHERNET
 from kwire_spark.tls import growing_key_log
 
 if TYPE_CHECKING:

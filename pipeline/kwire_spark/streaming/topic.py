@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from kwire_spark.capture import Broken
+from kwire_spark.capture.links import ETHERNET
 from kwire_spark.capture.packets import LINKS, Link, Packet, packet
 from kwire_spark.capture.pcap import LATEST, MAGICS, Report
 from kwire_spark.capture.pcapng import MAGIC
@@ -21,8 +22,6 @@ from kwire_spark.unread import NO_PACKET
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-
-ETHERNET = 1
 
 _CONTROLS = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
