@@ -9,38 +9,42 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pyarrow as pa
 
+LISTED = "listed"
+"""Stands for a source: the inputs that a file or archive has."""
 TYPED = "typed"
 """Stands for a source: a file of Arrow batches, as Spark passes them to a worker that makes the typed table of
 the option ``api``."""
 
 
-def in_worker(source: str, path: Path, options: Mapping[str, str]) -> tuple[int, int]:
-    """The number of rows that a new process makes of a file, and the memory that it takes."""
-    command = [sys.executable, "-m", __name__, source, str(path), json.dumps(options)]
-    rows, peak = json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True).stdout)
-    return rows, peak
+def in_worker(source: str, path: str, options: Mapping[str, str]) -> tuple[int, int, float]:
+    """The number of rows that a new process makes of a file, the memory that it takes, and its processor time."""
+    command = [sys.executable, "-m", __name__, source, path, json.dumps(options)]
+    rows, peak, seconds = json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True).stdout)
+    return rows, peak, seconds
 
 
-def read(source: str, path: str, options: Mapping[str, str]) -> tuple[int, int]:
+def read(source: str, path: str, options: Mapping[str, str]) -> tuple[int, int, float]:
     import pyspark.worker  # noqa: F401  what a worker imports
 
-    rows = 0
+    begun, rows = time.process_time(), 0
     with pa.OSFile(os.devnull, "wb") as out:
         for batch in _typed(path, options["api"]) if source == TYPED else _rows(source, path, options):
             with pa.ipc.new_stream(out, batch.schema) as stream:
                 stream.write_batch(batch)
             rows += batch.num_rows
     (line,) = [line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM:")]
-    return rows, int(line.split()[1]) * 1024
+    return rows, int(line.split()[1]) * 1024, time.process_time() - begun
 
 
 def _rows(source: str, path: str, options: Mapping[str, str]) -> Iterator[pa.RecordBatch]:
-    """The rows of all tasks, one after the other."""
+    """The rows of all tasks, one after the other. Of a list of inputs, a row for each."""
+    from kwire_spark.inputs import find
     from kwire_spark.options import Options
     from kwire_spark.readers.capture import CaptureReader
     from kwire_spark.readers.log import LogReader
@@ -52,6 +56,11 @@ def _rows(source: str, path: str, options: Mapping[str, str]) -> Iterator[pa.Rec
         "kafka_request_log": RequestLogReader,
         "kafka_server_log": ServerLogReader,
     }
+    if source == LISTED:
+        found = find([Path(path)])
+        names = [*found.captures, *found.logs, *found.request_logs, *found.skipped]
+        yield pa.record_batch([pa.array(map(str, names), pa.string())], ["name"])
+        return
     reader = kinds[source](Options({**options, "path": path}))
     for task in reader.tasks():
         yield from reader.read(task)
