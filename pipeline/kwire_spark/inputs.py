@@ -153,12 +153,15 @@ class _Found:
         folder = f"{file}{BETWEEN}"
         members = place(folder)
         assert isinstance(members, MemberPlace)
-        for member in members.files():
+        try:
+            names, skipped = [*members.files()], members.skipped()
+        except OSError as error:
+            names, skipped = [], {file: error.strerror or str(error)}
+        for member in names:
             kind, reason = sniff(member)
             if kind == ARCHIVE:
                 kind, reason = None, "an archive in an archive: unpack it"
             self.add(folder, member, kind, reason)
-        skipped = members.skipped()
         self.skipped |= skipped
         self.unreadable |= skipped.keys()
 

@@ -17,7 +17,7 @@ import tempfile
 from contextlib import ExitStack, suppress
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kwire.errors import KwireError
 from kwire_spark.folders import claimed
@@ -51,6 +51,9 @@ SETTINGS = {
 """Defaults for every session, local or not; settings given to ``spark-submit`` take precedence. Shuffle files are
 encrypted with a key in memory: ``watch`` shuffles packets, which contain passwords until they are decoded. Workers
 that make typed tables get at most 16 MB, or one row, at a time."""
+
+DEFAULTS = "core-default.xml"
+"""Where Hadoop has settings that nobody made."""
 
 ERROR_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 """Loggers of pyspark that print each error as JSON with the JVM's stack trace, before it is raised: turned off."""
@@ -89,6 +92,7 @@ def spark_session(master: str | None = None, *, brief: bool = False, **settings:
         else:
             spark = _new_session(master or os.environ.get("MASTER") or f"local[{_cores()}]", settings, brief)
     register(spark)
+    _use_environment(spark.sparkContext._jsc.hadoopConfiguration())
     return spark
 
 
@@ -172,6 +176,31 @@ def private_folder() -> Path:
     held.enter_context(claimed(made))
     atexit.register(held.close)
     return made.rename(folder)  # other processes find it when it is claimed
+
+
+def _use_environment(configuration: Any) -> None:
+    """Let ``s3a`` have the endpoint and region that inputs have, unless Spark's settings say others."""
+    endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
+    region = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
+    wanted = {
+        "fs.s3a.endpoint": endpoint,
+        "fs.s3a.path.style.access": endpoint and "true",
+        "fs.s3a.endpoint.region": region,
+    }
+    for name, value in wanted.items():
+        sources = configuration.getPropertySources(name)
+        if value and (sources is None or [*sources] == [DEFAULTS]):
+            configuration.set(name, value)
+
+
+def spark_home() -> Path:
+    """The folder of Spark: that of pyspark, unless SPARK_HOME names another."""
+    from importlib.util import find_spec
+
+    found = find_spec("pyspark")
+    assert found is not None
+    assert found.origin is not None
+    return Path(os.environ.get("SPARK_HOME") or Path(found.origin).parent)
 
 
 def _cores() -> int:

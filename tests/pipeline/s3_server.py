@@ -86,6 +86,15 @@ def _handler(store: Store) -> type[BaseHTTPRequestHandler]:
         def do_GET(self) -> None:
             self._answer()
 
+        def do_PUT(self) -> None:
+            self._answer()
+
+        def do_POST(self) -> None:
+            self._answer()
+
+        def do_DELETE(self) -> None:
+            self._answer()
+
         def log_message(self, format: str, *args: object) -> None:
             pass
 
@@ -96,8 +105,14 @@ def _handler(store: Store) -> type[BaseHTTPRequestHandler]:
             number = sum((one.method, one.key) == (self.command, key) for one in store.requests)
             request = Request(self.command, key, query, number)
             store.requests.append(request)
+            body = self.rfile.read(int(self.headers.get("Content-Length", "0")))
             if (failed := store.fault(request)) is not None:
                 self._fail(*failed)
+            elif self.command == "DELETE":
+                store.objects.pop(key, None)
+                self._send(204, b"")
+            elif self.command in ("PUT", "POST"):
+                self._write(key, address.query, body)
             elif "list-type" in query:
                 self._send(200, listing(store, key, query))
             elif any(name.startswith(f"{key}/") for name in store.objects) and "/" not in key:
@@ -106,6 +121,14 @@ def _handler(store: Store) -> type[BaseHTTPRequestHandler]:
                 self._fail(404, "NoSuchKey" if "/" in key else "NoSuchBucket")
             else:
                 self._object(*store.objects[key])
+
+        def _write(self, key: str, query: str, body: bytes) -> None:
+            """A step of an upload, in one part or at once."""
+            if self.command == "PUT":
+                store.put(key, body)
+            step = "Initiate" if query.startswith("uploads") else "Complete"
+            result = f"{step}MultipartUploadResult"
+            self._send(200, f"<{result}><UploadId>1</UploadId><ETag>1</ETag></{result}>".encode(), {"ETag": "1"})
 
         def _object(self, data: bytes, changed: float) -> None:
             headers = {
@@ -129,7 +152,7 @@ def _handler(store: Store) -> type[BaseHTTPRequestHandler]:
             for name, value in {"Content-Length": str(len(body)), **(headers or {})}.items():
                 self.send_header(name, value)
             self.end_headers()
-            if self.command == "GET":
+            if self.command != "HEAD":
                 store.served += len(body) if headers else 0
                 self.wfile.write(body)
 

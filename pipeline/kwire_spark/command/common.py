@@ -19,6 +19,7 @@ import click
 from kwire_spark.command.engines import Engine, engine_for
 from kwire_spark.command.interrupts import writer_ends_first
 from kwire_spark.command.options import COVERAGE, ENGINE, KEY_LOG, MASTER, PORTS, PROTOCOL, QUIET, TABLE_FORMAT
+from kwire_spark.command.output import checked_output
 from kwire_spark.folders import claimed, private_folder
 from kwire_spark.inputs import Inputs, find
 from kwire_spark.options import FAILFAST, BrokenInputError, OptionError, Options
@@ -254,6 +255,7 @@ def with_inputs(
             Options(options).protocol()  # fail before anything is read
             if "key_log" in options:
                 options["key_log"] = checked_key_log(options["key_log"])
+            out = checked_output(out)
             with only_writer(pages_in(out)), writer_ends_first(paths, progress):
                 inputs = _find_inputs(paths, progress, options.get("mode") == FAILFAST)
                 if inputs.tables:

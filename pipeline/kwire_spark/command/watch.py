@@ -14,6 +14,7 @@ import click
 from kwire_spark.capture.links import ETHERNET
 from kwire_spark.command.common import DEFAULT_OUT, only_writer
 from kwire_spark.command.options import KEY_LOG, MASTER, OWNERS, PORTS, PROTOCOL, QUIET, TABLE_FORMAT
+from kwire_spark.command.output import checked_output
 from kwire_spark.command.watch_inputs import FolderInput, InterfacesInput, TopicInput, WatchInput, filter_for
 from kwire_spark.options import OptionError, Options
 from kwire_spark.reports.text import counted
@@ -151,6 +152,7 @@ def watch(
     if interfaces and once:
         raise OptionError("--once is for a folder or a topic: with --interface, say how long with --for")
     console = Console(stderr=True, quiet=quiet)
+    out = checked_output(out)
     live = live_report(out, table_format, targets, owners, messages, console) if targets else None
     given: WatchInput
     if interfaces:

@@ -7,6 +7,7 @@ and the memory for headers.
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import struct
@@ -17,7 +18,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from tempfile import TemporaryFile
+from tempfile import TemporaryFile, gettempdir
 from threading import Lock
 from typing import IO, Any, BinaryIO, cast
 
@@ -39,6 +40,7 @@ LARGEST_LIST = 32 << 20
 BUFFER = 1 << 17
 TAR, ZIP = b"ustar", (b"PK\x03\x04", b"PK\x05\x06")
 TAR_AT = 257
+FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 KNOWN = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}
 
 
@@ -118,16 +120,20 @@ def _read(file: BinaryIO) -> Archive:
         with file:
             packed, file = file, cast(BinaryIO, TemporaryFile())  # noqa: SIM115
             try:
-                _unpack(packed, file)
-            except DamagedStreamError as error:
-                found.problem = str(error)
+                found.problem = _unpack(packed, file)
+            except OSError as error:
+                if error.errno in FULL:
+                    reason = f"{error.strerror} in {gettempdir()}, to decompress it: set TMPDIR to a folder with room"
+                    raise OSError(error.errno, reason) from None
+                raise
     _read_tar(file, found)
     return found
 
 
-def _unpack(packed: BinaryIO, spool: BinaryIO) -> None:
-    """Decompress to a temporary file, in which zeros take no room."""
+def _unpack(packed: BinaryIO, spool: BinaryIO) -> str:
+    """Decompress to a temporary file, in which zeros take no room. Returns why that ended early, if so."""
     stored = total = 0
+    problem = ""
     try:
         for chunk in decompressed(packed):
             if chunk.count(0) == len(chunk):
@@ -138,9 +144,11 @@ def _unpack(packed: BinaryIO, spool: BinaryIO) -> None:
             total += len(chunk)
             if stored > MOST_BYTES or total - stored > MOST_ZEROS:
                 raise DamagedStreamError(f"more than {total >> 30} GiB: unpack the archive")
-    finally:
-        spool.truncate(spool.tell())
-        spool.seek(0)
+    except DamagedStreamError as error:
+        problem = str(error)
+    spool.truncate(spool.tell())
+    spool.seek(0)
+    return problem
 
 
 def _read_tar(file: BinaryIO, found: Archive) -> None:

@@ -2,7 +2,7 @@
 and what ``fsspec`` knows, such as ``https``, if it is installed.
 
 Credentials come from the chain of each library: the environment, its configuration files, the machine's role. Parts
-of objects are requested as they are needed, and nothing is written.
+of objects are requested as they are needed, and nothing is written but a probe of ``--out``.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 SCHEME = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]+):/{1,2}(?P<authority>[^/]*)/*(?P<path>.*)", re.DOTALL)
 OF_ARROW = frozenset({"s3", "gs", "gcs", "abfs", "abfss", "hdfs", "viewfs"})
 GOOGLE = frozenset({"gs", "gcs"})
-S3_ALIASES = frozenset({"s3a", "s3n"})
-"""What Hadoop calls ``s3``."""
+S3 = frozenset({"s3", "s3a", "s3n"})
+"""The names that Hadoop has for it too."""
 HADOOP = frozenset({"hdfs", "viewfs"})
 WEB = frozenset({"http", "https"})
 QUERY = re.compile(r"\?[\w-]+=")
@@ -48,7 +48,7 @@ _REASONS = (
     (r"HDFS.*Unknown error 255", REFUSED),
 )  # fmt: skip
 """What stores say, and what to say of it."""
-_AWS = re.compile(r"AWS Error .*?\(HTTP status (\d+)\).*? operation: (?:Unable to parse ExceptionName: )?(.*)")
+_AWS = re.compile(r"AWS Error .*?\(HTTP status (\d+)\).*? operation:\s*(?:Unable to parse ExceptionName: )?(.*)")
 
 
 def refuse_secrets(name: str) -> None:
@@ -86,7 +86,7 @@ def file_system(scheme: str, authority: str) -> tuple[FileSystem, str]:
     from pyarrow.fs import FSSpecHandler, PyFileSystem
 
     root = f"{scheme}://{authority}/"
-    if scheme in ("s3", *S3_ALIASES):
+    if scheme in S3:
         return _s3(authority), authority
     if scheme in OF_ARROW:
         found, path = from_uri(f"{root}?retry_limit_seconds=30" if scheme in GOOGLE else root)
@@ -135,10 +135,10 @@ def reason_of(error: Exception) -> str:
     for known, reason in _REASONS:
         if re.search(known, text):
             return reason
-    if found := re.search(r"Could ?n[o']t (?:connect|resolve)[^;]*", text, re.IGNORECASE):
+    if found := re.search(r"Could ?n[o']t (?:connect|resolve)[^;]*|Timeout was reached", text, re.IGNORECASE):
         return f"the store cannot be reached: {found[0]}"
     if found := _AWS.search(text):
-        return f"the store answered {found[1]}: {found[2][:200]}"
+        return f"the store answered {found[1]}: {found[2][:200]}".rstrip(": ")
     return f"{text[:200] or type(error).__name__}"
 
 
@@ -207,6 +207,13 @@ class RemoteFile:
             raise StoreError(self.name, CHANGED)
         with telling(self.name):
             return _Requests(self, self._system.open_input_file(self.path()), stamp)
+
+    def probe(self) -> None:
+        """Write a small object, and remove it. :class:`StoreError` if that is not possible."""
+        with telling(self.root):
+            with self._system.open_output_stream(self.path()) as made:
+                made.write(bytes(1))
+            self._system.delete_file(self.path())
 
     def files(self) -> list[str]:
         """The names of this object, of those below this folder, or of those that match this pattern, sorted.
@@ -320,7 +327,11 @@ class _Requests(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         with telling(self._of.name):
-            data = self._file.read(len(buffer))
+            try:
+                data = self._file.read(len(buffer))
+            except OSError:
+                self._of.info()  # may have the reason, which the answer to a request for bytes lacks
+                raise
         size = len(data)
         buffer[:size] = data
         if not size and len(buffer) and self._stamp:

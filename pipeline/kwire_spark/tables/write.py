@@ -21,6 +21,8 @@ from kwire_spark.tables.files import DATE, Files
 HINTS = {
     "S3AFileSystem not found": "Spark lacks hadoop-aws (spark.jars.packages)",
     "No FileSystem for scheme": "Spark has no file system for this address (spark.jars.packages)",
+    "NoSuchBucket": "there is no such bucket",
+    "Status Code: 403": "access is denied: check the credentials, and the rights to list and write",
 }
 """What to do about errors of Hadoop."""
 FILES = frozenset({"parquet", "orc", "json", "csv", "text", "avro"})
@@ -76,7 +78,8 @@ def check_folder(spark: SparkSession, folder: str) -> None:
     except Py4JJavaError as error:
         text = str(error.java_exception.toString())
         reason = next(
-            (hint for known, hint in HINTS.items() if known in text), text.rpartition("Exception: ")[2][:200]
+            (hint for known, hint in HINTS.items() if known in text),
+            text.rpartition("Exception: ")[2].partition(" (Service: ")[0][:200],
         )
         raise OptionError(f"{folder}: cannot write here: {reason}: choose another folder with --out") from None
 
