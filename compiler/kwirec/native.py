@@ -87,7 +87,7 @@ from setuptools import setup
 sys.path.insert(0, {compiler!r})
 from kwirec.native_ops import register
 
-register()
+register({constructors!r})
 
 extensions = mypycify(
     {arguments!r},
@@ -257,6 +257,7 @@ def _prepare(work: Path, root: Path, folders: Sequence[Path], files: Sequence[Pa
         header=str(header),
         include_flags=_include_flags(header),
         arguments=["--config-file", there(work / "mypy.ini"), *map(there, files)],
+        constructors=[name for folder in folders for name in _constructors(folder, files)],
         level=level,
         target=there(work / "c"),
         # Calls within a library are direct, and what nothing calls is left out.
@@ -265,6 +266,14 @@ def _prepare(work: Path, root: Path, folders: Sequence[Path], files: Sequence[Pa
         packages={folder.name: there(folder) for folder in folders},
     )
     (work / "setup.py").write_text(script, "utf-8")
+
+
+def _constructors(folder: Path, files: Sequence[Path]) -> Iterator[str]:
+    """The full names of the functions ``new_X`` in those of the files that are in the package ``folder``."""
+    for file in files:
+        if file.is_relative_to(folder):
+            module = ".".join(file.relative_to(folder.parent).with_suffix("").parts)
+            yield from (f"{module}.{name}" for name in re.findall(r"^def (new_\w+)\(", file.read_text("utf-8"), re.M))
 
 
 def _include_flags(header: Path) -> list[str]:

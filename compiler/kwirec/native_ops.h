@@ -9,6 +9,13 @@
 #include <CPy.h>
 #include <byteswriter_extra_ops.h>
 
+/* Arguments of a function with keyword-only parameters, called without keywords: mypyc's short way for all others, unless
+   keywords are required. */
+#define CPyArg_ParseStackAndKeywords(args, nargs, names, parser, ...) \
+    ((names) == NULL && !(parser)->has_required_kws && !(parser)->varargs \
+         ? CPyArg_ParseStackAndKeywordsSimple(args, nargs, names, parser, __VA_ARGS__) \
+         : CPyArg_ParseStackAndKeywords(args, nargs, names, parser, __VA_ARGS__))
+
 /* The first byte and the number of bytes of data[start:end]. */
 static inline const char *KwireOps_Cut(PyObject *data, int64_t start, int64_t end, Py_ssize_t *length) {
     int64_t size = (int64_t)PyBytes_GET_SIZE(data);
@@ -37,13 +44,21 @@ static inline PyObject *KwireOps_DecodeSlice(PyObject *data, int64_t start, int6
     return PyUnicode_DecodeUTF8(first, length, "strict");
 }
 
-/* made(data[start:end]) for a class derived from bytes, such as Uuid */
-static inline PyObject *KwireOps_MakeFromSlice(PyObject *made, PyObject *data, int64_t start, int64_t end) {
+/* Uuid(data[start:end]) */
+static inline PyObject *KwireOps_MakeUuid(PyObject *data, int64_t start, int64_t end) {
+    static PyObject *uuid = NULL;
+    if (unlikely(uuid == NULL)) {
+        PyObject *module = PyImport_ImportModule("kwire.uuids");
+        if (module == NULL) return NULL;
+        uuid = PyObject_GetAttrString(module, "Uuid");
+        Py_DECREF(module);
+        if (uuid == NULL) return NULL;
+    }
     Py_ssize_t length;
     const char *first = KwireOps_Cut(data, start, end, &length);
 #if PY_VERSION_HEX < 0x030F0000
-    PyTypeObject *type = (PyTypeObject *)made;
-    if (likely(PyType_Check(made) && type->tp_new == PyBytes_Type.tp_new && type->tp_init == PyBytes_Type.tp_init)) {
+    PyTypeObject *type = (PyTypeObject *)uuid;
+    if (likely(type->tp_new == PyBytes_Type.tp_new && type->tp_init == PyBytes_Type.tp_init)) {
         PyObject *value = type->tp_alloc(type, length);
         if (unlikely(value == NULL)) return NULL;
         memcpy(PyBytes_AS_STRING(value), first, (size_t)length);
@@ -56,7 +71,7 @@ static inline PyObject *KwireOps_MakeFromSlice(PyObject *made, PyObject *data, i
 #endif
     PyObject *cut = PyBytes_FromStringAndSize(first, length);
     if (unlikely(cut == NULL)) return NULL;
-    PyObject *value = PyObject_CallOneArg(made, cut);
+    PyObject *value = PyObject_CallOneArg(uuid, cut);
     Py_DECREF(cut);
     return value;
 }
@@ -195,6 +210,70 @@ static inline char KwireOps_MadeBy(PyObject *cls, PyObject *function) {
     }
     return CPY_NONE;
 }
+
+/* Objects of emitted classes take the memory of freed ones, of which a library keeps a few of each size: Python's own
+   allocator, which is general, takes longer than storing the attributes. */
+#if defined(Py_GIL_DISABLED) || defined(Py_DEBUG)
+static inline int KwireOps_ReuseMemory(PyObject *cls) {
+    (void)cls;
+    return 0;
+}
+#else
+enum { KWIRE_LARGEST = 256, KWIRE_KEPT = 64 };
+
+/* A freed object has its type, and nothing in its attributes but small numbers. mypyc's table of methods, which comes
+   first and is set with each use, is the next freed object. */
+typedef struct KwireOps_Object {
+    PyObject_HEAD
+    struct KwireOps_Object *next;
+} KwireOps_Object;
+
+typedef struct {
+    KwireOps_Object *first;
+    Py_ssize_t count;
+} KwireOps_Freed;
+
+static inline KwireOps_Freed *KwireOps_FreedLike(PyTypeObject *type) {
+    static KwireOps_Freed sizes[KWIRE_LARGEST / sizeof(void *) + 1];
+    return &sizes[(size_t)type->tp_basicsize / sizeof(void *)];
+}
+
+static inline PyObject *KwireOps_Alloc(PyTypeObject *type, Py_ssize_t items) {
+    KwireOps_Freed *freed = KwireOps_FreedLike(type);
+    KwireOps_Object *object = freed->first;
+    if (unlikely(object == NULL)) return PyType_GenericAlloc(type, items);
+    freed->first = object->next;
+    freed->count--;
+    if (unlikely(Py_TYPE(object) != type)) {
+        memset(object + 1, 0, (size_t)type->tp_basicsize - sizeof(KwireOps_Object));
+        Py_SET_TYPE(object, type);
+    }
+    Py_SET_REFCNT(object, 1);
+    return (PyObject *)object;
+}
+
+static inline void KwireOps_Free(void *memory) {
+    KwireOps_Object *object = memory;
+    KwireOps_Freed *freed = KwireOps_FreedLike(Py_TYPE(object));
+    if (unlikely(freed->count == KWIRE_KEPT)) {
+        PyObject_Free(object);
+        return;
+    }
+    object->next = freed->first;
+    freed->first = object;
+    freed->count++;
+}
+
+/* For a class whose objects Python's collector does not know. */
+static inline int KwireOps_ReuseMemory(PyObject *cls) {
+    PyTypeObject *type = (PyTypeObject *)cls;
+    if (!PyType_IS_GC(type) && type->tp_itemsize == 0 && type->tp_basicsize <= KWIRE_LARGEST) {
+        type->tp_alloc = KwireOps_Alloc;
+        type->tp_free = KwireOps_Free;
+    }
+    return 0;
+}
+#endif
 
 /* How an object is freed. Python limits the depth to which objects free each other by keeping those that are too deep in a
    list, in fields that only objects of its collector have. mypyc does so for all its classes, and would write into

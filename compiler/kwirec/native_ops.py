@@ -5,14 +5,31 @@ The operations are functions of ``native_ops.h``. Only the script of a native bu
 
 from __future__ import annotations
 
-from mypy.nodes import CallExpr, Expression, IndexExpr, MemberExpr, RefExpr, SliceExpr
+from collections.abc import Iterable, Iterator
+
+from mypy.nodes import (
+    ARG_POS,
+    AssignmentStmt,
+    CallExpr,
+    ConditionalExpr,
+    Expression,
+    FuncDef,
+    IndexExpr,
+    MemberExpr,
+    NameExpr,
+    RefExpr,
+    SliceExpr,
+)
+from mypy.types import Instance, get_proper_type
 from mypyc.codegen.emit import Emitter
 from mypyc.codegen.emitclass import SLOT_DEFS, generate_init_for_class
 from mypyc.ir.class_ir import ClassIR
 from mypyc.ir.func_ir import FuncIR
-from mypyc.ir.ops import ERR_MAGIC, ERR_NEVER, Value
+from mypyc.ir.ops import ERR_MAGIC, ERR_NEVER, Call, SetAttr, Value
 from mypyc.ir.rtypes import (
+    RInstance,
     RType,
+    bool_rprimitive,
     bytes_rprimitive,
     bytes_writer_rprimitive,
     c_int_rprimitive,
@@ -34,15 +51,19 @@ PLACE: list[RType] = [bytes_rprimitive, int64_rprimitive, int64_rprimitive]
 """Data and two positions, or a position and a count."""
 
 DECODE_SLICE = custom_op(PLACE, str_rprimitive, "KwireOps_DecodeSlice", ERR_MAGIC)
-MAKE_FROM_SLICE = custom_op([object_rprimitive, *PLACE], object_rprimitive, "KwireOps_MakeFromSlice", ERR_MAGIC)
+REUSE_MEMORY = custom_op([object_rprimitive], c_int_rprimitive, "KwireOps_ReuseMemory", ERR_NEVER)
+MAKE_UUID = custom_op(PLACE, object_rprimitive, "KwireOps_MakeUuid", ERR_MAGIC)
 
 
-def register() -> None:
-    """Make mypyc use the operations for all that it compiles from now on."""
+def register(constructors: Iterable[str]) -> None:
+    """Make mypyc use the operations for all that it compiles from now on. ``constructors`` are the full names of
+    emitted functions ``new_X``."""
     specializers[("decode", bytes_rprimitive)].insert(0, decode_slice)
-    specialize_function("kwire.uuids.Uuid")(make_from_slice)
-    for name in ("install_constructors", "close_classes"):
-        specialize_function(f"kwire.native.{name}")(close_classes)
+    specialize_function("kwire.uuids.Uuid")(make_uuid)
+    for name in constructors:
+        specialize_function(name)(construct)
+    specialize_function("kwire.native.close_classes")(close_classes)
+    specialize_function("kwire.native.install_constructors")(finish_codecs)
     for name in ("i16", "i32", "i64"):
         function_op(f"kwire.wire.read_{name}s", PLACE, list_rprimitive, f"KwireOps_Read{name.upper()}s", ERR_MAGIC)
     count: list[RType] = [int64_rprimitive]
@@ -53,6 +74,9 @@ def register() -> None:
     function_op("kwire.records.writing.write_coded", coded, none_rprimitive, "KwireOps_WriteCoded", ERR_MAGIC)
     written: list[RType] = [bytes_writer_rprimitive]
     function_op("kwire.records.writing.view", written, object_rprimitive, "KwireOps_View", ERR_MAGIC)
+    function_op("gc.isenabled", [], bool_rprimitive, "PyGC_IsEnabled", ERR_NEVER)
+    function_op("gc.enable", [], none_rprimitive, "PyGC_Enable", ERR_NEVER)
+    function_op("gc.disable", [], none_rprimitive, "PyGC_Disable", ERR_NEVER)
     append: list[RType] = [list_rprimitive, object_rprimitive]
     method_op("append", append, c_int_rprimitive, "KwireOps_Append", ERR_NEG_INT, priority=2)
     slice_place: list[RType] = [bytes_rprimitive, int_rprimitive, int_rprimitive]
@@ -69,13 +93,12 @@ def decode_slice(builder: IRBuilder, expr: CallExpr, callee: RefExpr) -> Value |
     return builder.call_c(DECODE_SLICE, place, expr.line) if place else None
 
 
-def make_from_slice(builder: IRBuilder, expr: CallExpr, callee: RefExpr) -> Value | None:
+def make_uuid(builder: IRBuilder, expr: CallExpr, callee: RefExpr) -> Value | None:
     """``Uuid(data[start:end])``: mypyc makes the bytes first, and calls the class as Python does."""
     place = _slice(builder, expr.args[0]) if len(expr.args) == 1 else None
     if not place:
         return None
-    made = builder.call_c(MAKE_FROM_SLICE, [builder.accept(callee), *place], expr.line)
-    return builder.coerce(made, builder.node_type(expr), expr.line)
+    return builder.coerce(builder.call_c(MAKE_UUID, place, expr.line), builder.node_type(expr), expr.line)
 
 
 def _slice(builder: IRBuilder, node: Expression) -> list[Value] | None:
@@ -91,17 +114,68 @@ def _slice(builder: IRBuilder, node: Expression) -> list[Value] | None:
     return [builder.accept(node.base), builder.accept(start), builder.accept(end)]
 
 
+def construct(builder: IRBuilder, expr: CallExpr, callee: RefExpr) -> Value | None:
+    """``new_X(…)``: an object is made and its attributes are stored, as ``X.__init__`` does, which is not called."""
+    function, made = callee.node, builder.node_type(expr)
+    if not isinstance(function, FuncDef) or not isinstance(made, RInstance) or set(expr.arg_kinds) - {ARG_POS}:
+        return None
+    cls = made.class_ir
+    given = dict(zip(function.arg_names, expr.args, strict=True))
+    values = {
+        name: builder.coerce(builder.accept(given.get(parameter, default)), cls.attr_type(name), expr.line)
+        for name, parameter, default in _initial(builder, expr)
+    }
+    made_object = builder.add(Call(cls.setup, [builder.load_native_type_object(cls.fullname)], expr.line))
+    for name, value in values.items():
+        store = SetAttr(made_object, name, value, expr.line)
+        store.mark_as_initializer()
+        builder.add(store)
+    return made_object
+
+
+def _initial(builder: IRBuilder, expr: CallExpr) -> Iterator[tuple[str, str, Expression]]:
+    """What ``__init__`` stores: the attribute, the parameter that it takes it from, and the value without one."""
+    made = get_proper_type(builder.types[expr])
+    assert isinstance(made, Instance)
+    init = made.type.names["__init__"].node
+    assert isinstance(init, FuncDef)
+    defaults = dict(zip(init.arg_names, init.arguments, strict=True))
+    for statement in init.body.body:
+        assert isinstance(statement, AssignmentStmt)
+        target, value = statement.lvalues[0], statement.rvalue
+        assert isinstance(target, MemberExpr)
+        if isinstance(value, ConditionalExpr):  # [] if parameter is None else parameter
+            assert isinstance(value.else_expr, NameExpr)
+            yield target.name, value.else_expr.name, value.if_expr
+        else:
+            assert isinstance(value, NameExpr)
+            default = defaults[value.name].initializer
+            assert default
+            yield target.name, value.name, default
+
+
 def close_classes(builder: IRBuilder, expr: CallExpr, callee: RefExpr) -> Value | None:
     """At the end of a module: its classes have no subclasses but those in it.
 
     mypyc cannot know in a library of one module. Then it knows that the attributes which ``__init__`` sets are always
     there, and neither looks for a value before it sets one, nor for one that is missing before it reads one.
     """
-    classes = [cls for cls in builder.mapper.type_to_ir.values() if cls.module_name == builder.module_name]
+    classes = _classes(builder)
     for cls in classes:
         if cls.children is None and not cls.allow_interpreted_subclasses:
             cls.children = [other for other in classes if other.base is cls]
     return None
+
+
+def finish_codecs(builder: IRBuilder, expr: CallExpr, callee: RefExpr) -> Value | None:
+    """At the end of a module of codecs: its objects also take the memory of freed ones."""
+    for cls in _classes(builder):
+        builder.call_c(REUSE_MEMORY, [builder.load_native_type_object(cls.fullname)], expr.line)
+    return close_classes(builder, expr, callee)
+
+
+def _classes(builder: IRBuilder) -> list[ClassIR]:
+    return [cls for cls in builder.mapper.type_to_ir.values() if cls.module_name == builder.module_name]
 
 
 def call_init(cls: ClassIR, init: FuncIR, emitter: Emitter) -> str:

@@ -10,12 +10,16 @@ from __future__ import annotations
 
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, write_i16_be, write_i32_be
 
+from kwire import uuids
 from kwire.native import i64, u8
 from kwire.uuids import Uuid
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, NoReturn
+    from typing import Any, Final, NoReturn
+
+ZERO_UUID: Final = uuids.ZERO_UUID
+"""The one of :mod:`kwire.uuids`. Of a compiled module native code reads it without a look-up by name."""
 
 MAX_STRING = 0x7FFF
 """The longest string Kafka accepts, in bytes, compact or not [KAFKA-WIRE 14]."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+
 from librt.strings import BytesWriter
 
 from kwire.native import i64, install_constructors, made_by, mypyc_attr
@@ -16,8 +18,74 @@ class Flat:
 
     __slots__ = ("number",)
 
-    def __init__(self, number: int) -> None:
+    def __init__(self, *, number: int = 0) -> None:
         self.number = number
+
+
+@mypyc_attr(acyclic=True)
+class Named:
+    SLOTS = ("name", "numbers", "_flat", "tags")
+    __slots__ = SLOTS
+
+    def __init__(
+        self,
+        *,
+        name: str = "nobody",
+        numbers: list[int] | None = None,
+        flat: Flat | None = None,
+        tags: tuple[tuple[int, bytes], ...] = (),
+    ) -> None:
+        self.name = name
+        self.numbers = [] if numbers is None else numbers
+        self._flat: Flat | None = flat
+        self.tags = tags
+
+
+def new_Named(name: str) -> Named:
+    return Named(name=name)
+
+
+@mypyc_attr(acyclic=True)
+class Counted:
+    """As large as ``Named``, so they take each other's memory."""
+
+    SLOTS = ("first", "second", "third", "fourth")
+    __slots__ = SLOTS
+
+    def __init__(self, *, first: int = 1, second: int = 2, third: int = 3, fourth: int = 4) -> None:
+        self.first = first
+        self.second = second
+        self.third = third
+        self.fourth = fourth
+
+
+def new_Counted(second: int, fourth: int) -> Counted:
+    return Counted(second=second, fourth=fourth)
+
+
+def named(count: i64, names: list[str]) -> list[Named]:
+    return [new_Named(name) for name in names for _ in range(count)]
+
+
+def pairs(count: i64, numbers: list[int]) -> list[Counted]:
+    return [new_Counted(number, number + 1) for number in numbers for _ in range(count)]
+
+
+def options(first: int, second: int = 2, *, third: object = 3) -> tuple[int, int, object]:
+    return first, second, third
+
+
+def required(first: int, *, second: int, third: object = 3) -> tuple[int, int, object]:
+    return first, second, third
+
+
+def pause() -> list[bool]:
+    """Whether the collector runs, at every step."""
+    before = gc.isenabled()
+    gc.disable()
+    within = gc.isenabled()
+    gc.enable()
+    return [before, within, gc.isenabled()]
 
 
 def text(data: bytes, start: i64, end: i64) -> str:

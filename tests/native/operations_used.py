@@ -43,10 +43,12 @@ def main() -> None:
     for expected, count in product((-1, 0, 1, 5, 5000, BIG), (0, 1, 5, 6, 5000)):
         print(expected, count, operations.counted(expected, count) == list(range(count)))
     print(operations.coded([0, 1, 127, 128, 300, 2**14 - 1, 2**14, 2**21, 2**49, 2**63 - 1] * 60).hex())
+    makers = (operations.make, operations.Made, operations.options, operations.required)
     for positional, named in product(((), (1,), (1, 5), (1, 5, "x"), (1, 5, "x", 6)), NAMED):
-        print(
-            positional, named, called(operations.make, positional, named), called(operations.Made, positional, named)
-        )
+        print(positional, named, *(called(make, positional, named) for make in makers))
+    print(operations.pause())
+    for count in (1, 63, 64, 65, 200):
+        print(count, reused(count))
     print({operations.uuid(TEXT, 0, 5): 1} == {TEXT[:5]: 1}, undisturbed())
 
 
@@ -63,18 +65,37 @@ def called(make: Callable[..., Any], positional: tuple[object, ...], named: dict
         made = make(*positional, **named)
     except TypeError:
         return "refused"
-    return type(made).__name__, made.first, made.second, made.third
+    return made if isinstance(made, tuple) else (type(made).__name__, made.first, made.second, made.third)
+
+
+def reused(count: int) -> list[object]:
+    """What objects of two classes hold that take the memory of freed ones in turn, all of it and in part."""
+    found: list[object] = []
+    for _ in range(3):
+        people = operations.named(count, ["a" * 50, "b"])
+        people[0].numbers.append(1)
+        people[-1].tags = ((1, b"x"),)
+        people[-2]._flat = operations.Flat(number=2**70)
+        found += [(one.name, one.numbers, one._flat is None, one.tags) for one in people]
+        del people[::2]
+        numbers = operations.pairs(count, [5, 2**70])
+        found += [(one.first, one.second, one.third, one.fourth) for one in (*numbers, operations.Counted())]
+        del numbers[::3]
+        found += [called(operations.Named, (), {"name": "x", "unknown": 1}) for _ in range(count)]
+        named = [operations.Named() for _ in range(count)]
+        found += [(one.name, one.numbers, one._flat, one.tags) for one in (*people, *named)]
+    return found
 
 
 def undisturbed() -> bool:
     """Whether objects that are freed deep in nested lists leave their neighbours alone."""
     kept = []
     for _ in range(300):
-        nested = [operations.Flat(7)]
+        nested = [operations.Flat(number=7)]
         for _ in range(60):
-            kept.append(operations.Flat(7))
-            nested = [operations.Flat(3), nested]
-            kept.append(operations.Flat(7))
+            kept.append(operations.Flat(number=7))
+            nested = [operations.Flat(number=3), nested]
+            kept.append(operations.Flat(number=7))
         del nested
     return all(one.number == 7 for one in kept)
 

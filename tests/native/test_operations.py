@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -28,9 +29,12 @@ def test_every_operation_is_used_and_gives_what_python_gives(tmp_path: Path) -> 
     shutil.copytree(PACKAGE, plain / PACKAGE.name, ignore=SOURCES)
     built = build_native(tmp_path / "native", runtime=RUNTIME_FOLDER, package=package, modules=["operations"])
     made = next(built.folder.rglob("__native_operations.c")).read_text()
-    names = ["Slice", "DecodeSlice", "MakeFromSlice", "ReadI16s", "ReadI32s", "ReadI64s", "EmptyList", "Append"]
-    for name in (*names, "WriteCoded", "View", "MadeBy"):
+    names = ["Slice", "DecodeSlice", "MakeUuid", "ReadI16s", "ReadI32s", "ReadI64s", "EmptyList", "Append"]
+    for name in (*names, "WriteCoded", "View", "MadeBy", "ReuseMemory"):
         assert f"KwireOps_{name}(" in made
+    assert "PyGC_Disable(" in made
+    assert "CPyArg_ParseStackAndKeywords(" in made
+    assert not re.search(r"cpy_r_\w+ = CPyDef_\w+___new_\w+\(", made)
     assert any(libraries(built.folder / "package"))
     native = said(built.folder / "package", built.folder, plain)
     interpreted = said(package, plain)

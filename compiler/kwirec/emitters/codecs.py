@@ -34,17 +34,14 @@ def emit_module(group: ModuleGroup, halves: Halves) -> Artifact:
     for message, sources in groupby(emitted, key=lambda source: source.message):
         classes += _classes(message, sources, halves[message.name])
     fields = [field for node in classes for field in node.view.fields.values()]
-    uuids = {
-        "Uuid": any(base_type(view.field.type) == PrimitiveType("uuid") for view in fields),
-        "ZERO_UUID": any(view.value == "ZERO_UUID" for view in fields),
-    }
     text = CodeRenderer().render(
         "codec/module.jinja",
         title=f"{group.title}: classes and codecs for every version.",
         origin=group.origin,
         classes=classes,
         runtime_headers=[message.name for message in group.messages if message.name in RUNTIME_HEADERS],
-        uuids=sorted(name for name, used in uuids.items() if used),
+        uuid=any(base_type(view.field.type) == PrimitiveType("uuid") for view in fields),
+        zero_uuid=any(view.value == "ZERO_UUID" for view in fields),
     )
     return Artifact(path=group.file, text=text)
 

@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, wr
 from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
-from kwire.uuids import Uuid, ZERO_UUID
+from kwire.uuids import Uuid
 from kwire.wire import (
     empty_list,
     give_up,
@@ -21,6 +21,7 @@ from kwire.wire import (
     write_tags,
     write_uuid,
     write_uvarint,
+    ZERO_UUID,
 )
 
 TYPE_CHECKING = False

@@ -10,8 +10,18 @@ from librt.strings import BytesWriter, read_i16_be, write_i16_be, write_i32_be
 from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
-from kwire.uuids import Uuid, ZERO_UUID
-from kwire.wire import empty_list, give_up, read_i32s, read_length, read_tags, write_tags, write_uuid, write_uvarint
+from kwire.uuids import Uuid
+from kwire.wire import (
+    empty_list,
+    give_up,
+    read_i32s,
+    read_length,
+    read_tags,
+    write_tags,
+    write_uuid,
+    write_uvarint,
+    ZERO_UUID,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, wr
 from kwire.message import FieldTags, Message, Struct
 from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
-from kwire.uuids import Uuid, ZERO_UUID
-from kwire.wire import empty_list, give_up, write_i8, write_uuid
+from kwire.uuids import Uuid
+from kwire.wire import empty_list, give_up, write_i8, write_uuid, ZERO_UUID
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

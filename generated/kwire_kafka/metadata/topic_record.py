@@ -10,8 +10,8 @@ from librt.strings import BytesWriter
 from kwire.message import FieldTags, Message
 from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
-from kwire.uuids import Uuid, ZERO_UUID
-from kwire.wire import give_up, read_string_length, read_tags, write_string_length, write_tags, write_uuid
+from kwire.uuids import Uuid
+from kwire.wire import give_up, read_string_length, read_tags, write_string_length, write_tags, write_uuid, ZERO_UUID
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

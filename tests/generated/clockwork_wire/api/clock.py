@@ -20,7 +20,7 @@ from librt.strings import (
 from kwire.message import FieldTags, Message, Struct, UNSET
 from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
-from kwire.uuids import Uuid, ZERO_UUID
+from kwire.uuids import Uuid
 from kwire.wire import (
     checked,
     empty_list,
@@ -40,6 +40,7 @@ from kwire.wire import (
     write_u32,
     write_uuid,
     write_uvarint,
+    ZERO_UUID,
 )
 
 TYPE_CHECKING = False
