@@ -14,9 +14,11 @@ from kwire_kafka import PROTOCOL
 from kwire_spark.columns import CLIENTS
 from kwire_spark.command import run
 from kwire_spark.inputs import find
+from kwire_spark.reports.client_usage import uses_of
 from kwire_spark.text_logs import dumps, metrics_batches
 from kwire_spark.text_logs.metrics import NAMELESS
 from kwire_spark.unread import NO_DEPRECATED
+from tests.pipeline.report_rows import client
 
 SAMPLE = Path(__file__).parents[1] / "data" / "metrics"
 DUMPS = ("exporter.prom", "exporter-rules.prom", "jmxtool-original.csv", "jmxtool-csv.csv", "jolokia.json")
@@ -104,6 +106,26 @@ def test_what_a_capture_did_not_see_is_refused_by_metrics(tmp_path: Path) -> Non
     assert "clients of app 1.0" in checks
 
 
+@pytest.mark.parametrize(
+    ("counted", "seen", "users"),
+    [
+        ("app", "app", {"one"}),
+        (None, "app", {"one"}),  # a controller does not know the software of a request that a broker forwarded
+        (None, None, {"one"}),
+        ("other", "app", {"one", None}),
+        ("app", None, {"one", None}),
+    ],
+)
+def test_whose_requests_metrics_count(counted: str | None, seen: str | None, users: set[str | None]) -> None:
+    metrics = client(0, 2, seen_in="metrics", client_id=None, client_host=None, software_name=counted)
+    rows = [client(0, 2, software_name=seen), metrics]
+    assert {use.client.client_id for use in uses_of(rows)} == users
+    before_its_name = client(0, 2, software_name=None)
+    named = [before_its_name, client(18, 3, software_name="app"), metrics]
+    known = counted in ("app", None)
+    assert len([use for use in uses_of(named) if use.api_key == 0]) == (1 if known else 2)
+
+
 def test_a_report_on_metrics_is_none_itself(tmp_path: Path) -> None:
     broken = made(tmp_path, "kafka_log_size 1")
     code, first = readiness(tmp_path / "out", SAMPLE / "exporter.prom", broken)
@@ -159,6 +181,7 @@ def test_fetches_of_consumers_count_once_and_those_of_followers_not(tmp_path: Pa
     others = [("FetchFollower", 2, 4), ("FetchFollower", 3, 2), ("Fetch", 3, 2)]
     rows = rows_of(made(tmp_path, *(line % one for one in fetches + others)))
     assert counts(rows) == {("Fetch", 1, "app", "1.0", 5), ("Fetch", 2, "app", "1.0", 5)}
+    assert len(rows) == 2
 
 
 def test_brokers_are_added_up_and_repetitions_are_not(tmp_path: Path) -> None:

@@ -118,6 +118,8 @@ def by_client(rows: Iterable[Row]) -> list[tuple[Client, Row]]:
     complete = completed(client for client, row in seen if row["seen_in"] not in NAMELESS)
     found = [(client if row["seen_in"] in NAMELESS else complete[client], row) for client, row in seen]
     counted = [row for row in rows if row["seen_in"] == METRICS]
+    if not counted:
+        return found
     elsewhere = seen_elsewhere(found, counted)
     return [*found, *((client_of(row), row) for row, others in zip(counted, elsewhere, strict=True) if not others)]
 
