@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ctypes
 import gc
-from typing import Any
 
 import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kwire import is_native
 from kwire.headers import RequestHeader, ResponseHeader
 from kwire_kafka import PROTOCOL, ApiVersionsRequest, HeartbeatRequest, HeartbeatResponse, SaslAuthenticateRequest
 from kwire_spark import worker
@@ -50,8 +50,8 @@ def test_all_columns_have_one_place(table: str, full: pa.Schema) -> None:
 
 def test_the_row_of_an_answered_request_has_its_values_in_their_columns() -> None:
     names = ("position", "number", "time", "correlation_id", "error_codes", "throttle_ms", "latency_ms")
-    values = dict(zip((*names, "request_size", "response_size"), range(1, 10), strict=True))
-    given: list[Any] = [*values.values()]
+    given = (1, 2, 3, 4, (5,), 6, 7.5, 8, 9)
+    values = dict(zip((*names, "request_size", "response_size"), given, strict=True))
     assert exchange_row(("shared",), *given) == LAYOUTS["exchanges"].row(("shared",), **values)
 
 
@@ -115,6 +115,7 @@ def test_rows_come_in_the_order_of_the_pieces_whatever_is_broken_between() -> No
     ]
 
 
+@pytest.mark.skipif(is_native(), reason="native code calls functions directly: none can be replaced")
 def test_what_was_decoded_is_bounded_by_its_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     held: list[int] = []
     made = batches.Connections.rows
