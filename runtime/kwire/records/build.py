@@ -35,6 +35,7 @@ KEPT = (
 """The settings of magic 2 that a batch has as attributes, and keeps when it is encoded again."""
 
 write_records = writing.write_records if is_native() else interpreted.write_records
+new_buffer = writing.new_buffer if is_native() else interpreted.new_buffer
 
 
 def encode_batch(
@@ -165,7 +166,7 @@ def rebuild(batch: Batch, records: Iterable[Record] | None, changes: dict[str, A
 
 def _written(rows: list[Record], base_offset: int, base_timestamp: int, exact: bool) -> tuple[BytesWriter, int, int]:
     """The records as bytes, the last offset and the largest timestamp."""
-    out = BytesWriter()
+    out = new_buffer()
     try:
         ordinary = -HUGE < base_timestamp < HUGE and -HUGE < base_offset < HUGE
         if ordinary and not (exact and any(row.offset == -1 for row in rows)):  # write_records would number them
@@ -179,7 +180,7 @@ def _written_slowly(
     rows: list[Record], base_offset: int, base_timestamp: int, exact: bool
 ) -> tuple[BytesWriter, int, int]:
     """The same with errors."""
-    out, newest = BytesWriter(), -1
+    out, newest = new_buffer(), -1
     offset = base_offset - 1
     for number, row in enumerate(rows):
         part, offset = record_slowly(row, number, offset, base_offset, base_timestamp, exact)

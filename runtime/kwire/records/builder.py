@@ -9,10 +9,10 @@ from kwire.records.build import record_slowly
 from kwire.records.layout import HEADER_SIZE
 from kwire.records.loops import HUGE, Record
 from kwire.records.sealing import seal
-from kwire.records.writing import write_record
+from kwire.records.writing import new_buffer, write_record
 
 if __file__.endswith(".py"):
-    from kwire.records.interpreted import write_record
+    from kwire.records.interpreted import new_buffer, write_record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class BatchBuilder:
         self._last = -1
         self._newest = -1
         self._count = 0
-        self._out = BytesWriter()
+        self._out = new_buffer()
 
     @property
     def count(self) -> int:

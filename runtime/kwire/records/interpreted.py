@@ -148,6 +148,28 @@ def read_records(
     return records, pos
 
 
+class Buffer(bytearray):
+    """What is a ``BytesWriter`` in compiled runs: of this one a view takes no copy."""
+
+    write = bytearray.extend
+
+    def truncate(self, size: int) -> None:
+        del self[size:]
+
+    def getvalue(self) -> bytes:
+        return bytes(self)
+
+
+def new_buffer() -> BytesWriter:
+    """Where records are written to."""
+    return Buffer()  # type: ignore[return-value]
+
+
+def view(out: BytesWriter) -> memoryview:
+    """What was written; see ``kwire.records.writing``."""
+    return memoryview(out)  # type: ignore[arg-type]
+
+
 def write_records(out: BytesWriter, records: list[Record], base_offset: int, base_timestamp: int) -> tuple[int, int]:
     """Write the records; see ``kwire.records.writing``."""
     if not VARINTS:

@@ -7,7 +7,10 @@ from librt.strings import BytesWriter, write_i16_be, write_i32_be, write_i64_be
 from kwire.errors import EncodeError
 from kwire.records.checksums import crc32c
 from kwire.records.layout import APPEND_TIME, CODEC_MASK, CONTROL, HEADER_SIZE, OVERHEAD, TRANSACTIONAL
-from kwire.records.writing import view
+from kwire.records.writing import new_buffer, view
+
+if __file__.endswith(".py"):
+    from kwire.records.interpreted import new_buffer, view
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,7 +49,7 @@ def seal(
     if control:
         bits |= CONTROL
     if codec and count > 0:
-        records, out = out.getvalue(), BytesWriter()
+        records, out = out.getvalue(), new_buffer()
         out.write(compressed(codec, records, 2, level))
     head = BytesWriter()
     rest = BytesWriter()

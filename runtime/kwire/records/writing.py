@@ -111,6 +111,11 @@ def write_record(
         out.write(tail)
 
 
+def new_buffer() -> BytesWriter:
+    """Where records are written to."""
+    return BytesWriter()
+
+
 def view(out: BytesWriter) -> memoryview:
     """What was written. Natively no copy: only valid while ``out`` exists and nothing else is written."""
     return memoryview(out.getvalue())
