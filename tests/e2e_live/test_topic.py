@@ -147,7 +147,9 @@ def test_packets_of_a_topic_give_the_tables_of_the_file(broker: Broker, connecto
 def _judged(path: Path) -> list[tuple[str, ...]]:
     """Who is refused what, in a CSV file."""
     with path.open(newline="") as file:
-        return sorted((row["client_id"], row["api"], row["version"], row["requests"]) for row in csv.DictReader(file))
+        return sorted(
+            (row["client_id"], row["api"], row["versions"], row["requests"]) for row in csv.DictReader(file)
+        )
 
 
 def test_a_topic_needs_the_connector_and_a_broker(tmp_path: Path) -> None:

@@ -164,12 +164,14 @@ def watch(
         given = FolderInput(folder or "", settled)
     with (
         only_writer(out),
-        interruption() as interrupted,
         given.within(),
         console.status("Starting Spark …") as status,
+        ExitStack() as held,
     ):
+        spark = spark_session(master, brief=False, **given.settings)
+        interrupted = held.enter_context(interruption())  # instead of what Spark does at a signal
         exchanges = follow(
-            given.packets(spark_session(master, brief=False, **given.settings)),
+            given.packets(spark),
             rows="exchanges",
             columns=EXCHANGE_COLUMNS,
             ports=broker_ports,
