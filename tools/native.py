@@ -23,7 +23,7 @@ HOT: tuple[str, ...] = (
     *(f"capture/{name}" for name in ("files", "packets", "pcap", "pcapng", "pieces", "reading", "servers")),
     *(f"capture/{name}" for name in ("internet", "links", "tunnels", "unwrapping", "walk")),
     *(f"capture/{name}" for name in ("ordering", "tcp", "tcp_stream")),
-    "storage/window",
+    *("storage/window", "tls/decryption"),
     *(f"frames/{name}" for name in ("batches", "connection", "context", "exchange_rows", "frame_rows", "identity")),
     *("frames/answers", "frames/sides", "rows"),
 )

@@ -15,12 +15,16 @@ from kwire_spark.capture.packets import ACK, FIN, SYN, Packet
 from kwire_spark.capture.pieces import Connection, Piece, PieceKind
 from kwire_spark.capture.tcp_stream import TcpStream, length, unwrapped
 
-MOST_BYTES = 4 << 20
-MOST_PACKETS = 1000
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
+
+MOST_BYTES: Final = 4 << 20
+MOST_PACKETS: Final = 1000
 """How many bytes and packets may wait on a connection."""
-PACKET_SIZE = 512
+PACKET_SIZE: Final = 512
 """About how many bytes of memory a packet takes without its data."""
-PATIENCE = 1.0
+PATIENCE: Final = 1.0
 """How many seconds a packet waits for bytes that the other side has already received."""
 
 

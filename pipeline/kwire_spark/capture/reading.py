@@ -18,7 +18,11 @@ from kwire_spark.capture.pieces import Broken, Piece
 from kwire_spark.capture.servers import Servers
 from kwire_spark.capture.tcp import GRACE, TcpConnection
 
-HELD = 32 << 20
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
+
+HELD: Final = 32 << 20
 """Limit of the bytes of packets that wait for others on all connections."""
 K = TypeVar("K")
 

@@ -13,12 +13,16 @@ from kwire_spark.capture.pieces import Connection, Peer, Piece
 from kwire_spark.capture.servers import Guess, Servers
 from kwire_spark.capture.tcp_stream import FAR, MASK, TcpStream, length, unwrapped
 
-GRACE = 1.0
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
+
+GRACE: Final = 1.0
 """For how many seconds after a reset packets can arrive that were sent before it."""
-BEHIND = 1 << 20
+BEHIND: Final = 1 << 20
 """Bytes before the first of a connection that may be seen late, and between packets that follow each other."""
 
-SIGNALS = SYN | FIN | RST | ACK
+SIGNALS: Final = SYN | FIN | RST | ACK
 
 
 @mypyc_attr(serializable=True)

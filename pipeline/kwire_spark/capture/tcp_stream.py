@@ -8,9 +8,13 @@ from kwire.connection.events import Direction
 from kwire.native import close_classes, mypyc_attr
 from kwire_spark.capture.packets import ACK, FIN, Packet
 
-MASK = 0xFFFFFFFF
-HALF = 1 << 31
-FAR = 1 << 30
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
+
+MASK: Final = 0xFFFFFFFF
+HALF: Final = 1 << 31
+FAR: Final = 1 << 30
 """A window has at most 2**30 bytes [RFC 7323]: a packet farther away belongs to another connection."""
 
 
