@@ -52,6 +52,8 @@ SETTINGS = {
 encrypted with a key in memory: ``watch`` shuffles packets, which contain passwords until they are decoded. Workers
 that make typed tables get at most 16 MB, or one row, at a time."""
 
+TRACE = re.compile(r"(\s|\\t)*(at .*)?$")
+"""Empty lines, and those of stack traces, also as Spark logs them."""
 DEFAULTS = "core-default.xml"
 """Where Hadoop has settings that nobody made."""
 
@@ -118,7 +120,7 @@ def _new_session(master: str, settings: dict[str, str], brief: bool = False) -> 
                 gateway = launch_gateway(conf, started)  # type: ignore[no-untyped-call]
             SparkContext._ensure_initialized(gateway=gateway, conf=conf)
         except PySparkException as error:
-            lines = [line for line in output.read_text(errors="replace").splitlines() if line.strip()]
+            lines = [line for line in output.read_text(errors="replace").splitlines() if not TRACE.match(line)]
             reason = "\n".join(lines[-10:]) or "its JVM exited without any output"
             raise SparkNotStartedError(f"Spark did not start: {reason}") from error
     return SparkSession(SparkContext.getOrCreate(conf))
