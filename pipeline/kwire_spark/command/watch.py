@@ -164,12 +164,12 @@ def watch(
         given = FolderInput(folder or "", settled)
     with (
         only_writer(out),
+        interruption() as interrupted,
         given.within(),
         console.status("Starting Spark …") as status,
-        ExitStack() as held,
     ):
         spark = spark_session(master, brief=False, **given.settings)
-        interrupted = held.enter_context(interruption())  # instead of what Spark does at a signal
+        signal.signal(signal.SIGINT, signal.getsignal(signal.SIGTERM))  # Spark has put a handler of its own there
         exchanges = follow(
             given.packets(spark),
             rows="exchanges",
