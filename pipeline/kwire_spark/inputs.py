@@ -50,7 +50,9 @@ _BESIDE_SEGMENTS = re.compile(
 _LOG_LINE = re.compile(
     rb"^\[?\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d[^\n]{0,40}\b(TRACE|DEBUG|INFO|WARN|ERROR|FATAL)\b[^\n]*kafka", re.M
 )
-_PROMETHEUS = re.compile(rb"^(?:# (?:HELP|TYPE) )?(?:kafka|jmx)_\w+[ {]", re.M)
+_PROMETHEUS = re.compile(
+    rb"^(?:# (?:HELP|TYPE) (?:kafka|jmx)_\w+ |(?:kafka|jmx)_\w+(?:\{[^\n]*\})? +[-+]?(?:\d|\.\d|NaN|Inf))", re.M
+)
 """Text for Prometheus of a broker: what is wanted of it may be far from its beginning."""
 _BEANS = re.compile(
     rb'\s*(?:"?time"?[,=\t].*?\bkafka\.network:|[\[{].*?"(?:mbean|__name__)"\s*:\s*"kafka[._]network)', re.S

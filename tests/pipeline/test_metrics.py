@@ -282,6 +282,66 @@ def test_hostile_json(text: str, reason: str, tmp_path: Path, monkeypatch: pytes
     assert row["_corrupt"].startswith(reason)
 
 
+@pytest.mark.timeout(30)
+@pytest.mark.parametrize("end", ["", ",request=Fetch,version=2"])
+def test_long_names_take_linear_time(end: str, tmp_path: Path) -> None:
+    rows = rows_of(made(tmp_path, f"{BEAN},{'a' * 2_000_000}{end}:Count=5"))
+    assert counts(rows) == ({("Fetch", 2, None, None, 5)} if end else set())
+
+
+@pytest.mark.timeout(30)
+def test_nested_json_takes_linear_time(tmp_path: Path) -> None:
+    depth, path = 450, tmp_path / "a.json"
+    path.write_text('{"metric": ' * depth + f'"{"a" * 8_000_000}"' + ', "value": [1]}' * depth)
+    assert [row["_corrupt"] for row in rows_of(path)] == [NO_DEPRECATED]
+
+
+def test_sums_are_limited(tmp_path: Path) -> None:
+    line = f'{RULES}_total{{instance="%d",request="Produce",version="2"}} 9e15'
+    (row,) = rows_of(made(tmp_path, *(line % number for number in range(2000))))
+    assert row["requests"] == dumps.MOST_COUNTED
+
+
+def test_half_a_surrogate_pair_is_replaced(tmp_path: Path) -> None:
+    bean = f"{BEAN},request=Produce,version=1,clientSoftwareName=\ud800app"
+    labels = {"__name__": RULES, "request": "Produce", "version": "2", "clientSoftwareName": "\ud800app"}
+    metrics = {"metric": labels, "value": [1, "3"]}
+    (tmp_path / "a.json").write_text(json.dumps([{"request": {"mbean": bean}, "value": {"Count": 4}}, metrics]))
+    assert counts(rows_of(tmp_path / "a.json")) == {
+        ("Produce", 1, "?app", None, 4),
+        ("Produce", 2, "?app", None, 3),
+    }
+
+
+def test_software_may_be_named_like_a_rate(tmp_path: Path) -> None:
+    path = made(tmp_path, f'{RULES}{{request="Fetch",version="2",clientSoftwareName="AppRate"}} 3')
+    assert counts(rows_of(path)) == {("Fetch", 2, "AppRate", None, 3)}
+
+
+def test_json_may_begin_with_an_empty_line_and_the_last_of_a_list_counts(tmp_path: Path) -> None:
+    mbean = f"{BEAN},request=Produce,version=1"
+    answers = [{"request": {"mbean": mbean, "attribute": ["Count"]}, "value": {"Count": count}} for count in (3, 4)]
+    (tmp_path / "a.json").write_text(f" \n\n {json.dumps([*answers, {'request': {'mbean': mbean}, 'value': True}])}")
+    assert counts(rows_of(tmp_path / "a.json")) == {("Produce", 1, None, None, 4)}
+
+
+@pytest.mark.parametrize(
+    ("text", "is_metrics"),
+    [
+        ("kafka_log_size 1\n", True),
+        ('x 1\nkafka_log_size{topic="a b"} NaN 1795374476028\n', True),
+        ("# HELP kafka_log_size Size\n", True),
+        ("jmx_scrape_duration_seconds 2.5e-3\n", True),
+        ("kafka_brokers is the list of brokers\n", False),
+        ('kafka_cluster {\n  name = "a"\n}\n', False),
+        ("# kafka_brokers: two\nkafka_brokers = 2\n", False),
+    ],
+)
+def test_text_for_prometheus_has_numbers(text: str, is_metrics: bool, tmp_path: Path) -> None:
+    (tmp_path / "a").write_text(text)
+    assert bool(find([tmp_path / "a"]).metrics) == is_metrics
+
+
 def test_hostile_labels_are_cut_and_escaped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = r"\"}\\ \n" + "\x1b[31m" + "x" * 100_000
     path = made(tmp_path, f'{RULES}_total{{request="Fetch",version="1",clientSoftwareName="{text}"}} 1')

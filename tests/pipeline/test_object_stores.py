@@ -186,6 +186,8 @@ def test_what_a_store_refuses_is_one_line(
         ("s3://key:letmein@bucket/a", "s3://bucket: an address with a password"),
         ("https://host/a?sig=letmein", "https://host: an address with a password, or with a query"),
         ("https://host?sig=letmein", "https://…: an address with a password, or with a query"),
+        ("webhdfs://host:9870/a?user.name=letmein", "webhdfs://host:9870: an address with a password"),
+        ("s3://bucket/a?X%2DAmz%2DSignature=letmein", "s3://bucket: an address with a password"),
         ("https://letmein@host/a.pcap", "https://host: an address with a password"),
         ("https://user:let/mein@host/a.pcap", "https://…: an address with a password"),
         ("https://user:12/letmein@host/a.pcap", "https://…: an address with a password"),

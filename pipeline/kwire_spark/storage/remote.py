@@ -26,7 +26,7 @@ S3 = frozenset({"s3", "s3a", "s3n"})
 """The names that Hadoop has for it too."""
 HADOOP = frozenset({"hdfs", "viewfs"})
 WEB = frozenset({"http", "https"})
-QUERY = re.compile(r"\?[\w-]+=")
+QUERY = re.compile(r"\?[\w.%-]+=")
 HOST = re.compile(r"(?:\[[0-9A-Fa-f:.%]+\]|[^:?]*)(?::\d+)?")
 """A host or bucket, with a port; what else follows a colon may be a password that has a slash."""
 GLOB = re.compile(r"[*?\[]")

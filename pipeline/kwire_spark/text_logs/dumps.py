@@ -19,7 +19,8 @@ DEPRECATED = re.compile(rb"deprecated_?requests", re.I)
 """What is wanted, in all formats."""
 LARGEST_JSON = 16 << 20
 """Parsing JSON takes many times as much memory."""
-MOST_COUNTED = 1 << 63
+MOST_COUNTED = 1 << 53
+"""A broker would count for centuries. Numbers in JSON and of Prometheus are exact up to it."""
 MOST_LABELS = 64
 LONGEST = 255
 """Characters of a label that are kept; Kafka's are shorter."""
@@ -46,19 +47,22 @@ _MERGED = re.compile(r"request_(?P<request>[A-Za-z]+)_version(?:_(?P<version>\d{
 """A label to which rules that allow for two labels only make the first ones: ``(.+)=(.+), (.+)=(.+)``."""
 
 _OBJECT = re.compile(r"kafka\.network:(?=.*\bname=DeprecatedRequestsPerSec\b)(.*)", re.S)
-_PROPERTY = re.compile(r'([^=,]+)=("[^"\\]*+(?:\\.[^"\\]*+)*+"|[^,]*),?')
+_PROPERTY = re.compile(r'(?:^|,)([^=,]++)=("[^"\\]*+(?:\\.[^"\\]*+)*+"|[^,]*)')
 _ATTRIBUTE = re.compile(r'"?(kafka\.network:.*):Count(?:[,=\t]"?(\d{1,19})"?)?\s*')
 """An attribute as JmxTool names it, with its value in the formats that have one in each line."""
+_SOFTWARE = re.compile(r"client_?software", re.I)
+"""In names of labels: what clients say of themselves."""
 
 
 def series_of(path: str, problems: list[Problem]) -> Iterator[Series]:
     """The series in a file; what cannot be read is added to ``problems``."""
     parts: list[bytes] = []
     size = 0
+    begun = False
     heading: list[str] = []
     with Lines(path, longest=LARGEST_JSON) as lines:
         for position, line in lines:
-            if parts or (not size and line[:1] in (b"{", b"[")):
+            if parts or (not begun and line.lstrip()[:1] in (b"{", b"[")):
                 parts.append(line)
                 if size + len(line) > LARGEST_JSON:
                     problems.append((0, f"JSON of more than {LARGEST_JSON >> 20} MB: ask for these MBeans alone"))
@@ -72,6 +76,7 @@ def series_of(path: str, problems: list[Problem]) -> Iterator[Series]:
                 elif series := _exposed(text, position) or _attribute(text, position):
                     yield series
             size += len(line) + 1
+            begun = begun or not (line.isspace() or not line)
         problems += lines.problems
     if parts and not lines.problems:
         yield from _json(b"\n".join(parts), problems)
@@ -90,16 +95,16 @@ def _exposed(line: str, position: int) -> Series | None:
     return _series(name[1], labels, value[1], position) if value else None
 
 
-def _series(name: str, labels: Mapping[str, Any], value: object, position: int | None) -> Series | None:
+def _series(name: str, labels: Mapping[str, str], value: object, position: int | None) -> Series | None:
     """A series, unless it is no count."""
-    if _RATE.search(name) or any(isinstance(text, str) and text.endswith("Rate") for text in labels.values()):
+    if _RATE.search(name) or any(text.endswith("Rate") for key, text in labels.items() if not _SOFTWARE.search(key)):
         return None
     count = _count(value)
     if count is None:
         return None
     told: dict[str, str] = {}
-    for label, value in labels.items():
-        text = str(value)[:LONGEST]
+    for label, text in labels.items():
+        text = text[:LONGEST]
         if merged := _MERGED.fullmatch(label):
             last = "version" if merged["version"] is None else "clientsoftwarename"
             told |= {key: part for key, part in merged.groupdict().items() if part} | {last: text}
@@ -161,21 +166,29 @@ def _json(text: bytes, problems: list[Problem]) -> Iterator[Series]:
     while waiting:
         node = waiting.pop()
         if isinstance(node, list):
-            waiting += node
+            waiting += reversed(node)
         elif isinstance(node, dict):
             yield from _of_node(node)
-            waiting += node.values()
+            waiting += reversed(node.values())
 
 
 def _of_node(node: dict[str, Any]) -> Iterator[Series]:
     metric, value, request = node.get("metric"), node.get("value"), node.get("request")
-    if isinstance(metric, dict) and isinstance(value, list) and DEPRECATED.search(json.dumps(metric).encode()):
-        series = _series(str(metric.get("__name__", "")), metric, value[-1] if value else None, None)
-        if series:
-            yield series
+    if isinstance(metric, dict) and isinstance(value, list):
+        labels = {_text(key): _text(text) for key, text in metric.items() if isinstance(text, str)}
+        if any(DEPRECATED.search(text.encode()) for text in labels.values()):
+            series = _series(labels.get("__name__", ""), labels, value[-1] if value else None, None)
+            if series:
+                yield series
     if isinstance(request, dict) and isinstance(request.get("mbean"), str):
-        node = {request["mbean"]: value} if request.get("attribute", "Count") == "Count" else {}
+        is_count = isinstance(value, dict) or request.get("attribute", "Count") == "Count"
+        node = {request["mbean"]: value} if is_count else {}
     for name, found in node.items():
         count = found.get("Count") if isinstance(found, dict) else found
-        if isinstance(count, int) and (series := _object(name, count, None)):
+        if type(count) is int and (series := _object(_text(name), count, None)):
             yield series
+
+
+def _text(text: str) -> str:
+    """The text without halves of surrogate pairs, which JSON can have and no table."""
+    return text.encode("utf-8", "replace").decode()

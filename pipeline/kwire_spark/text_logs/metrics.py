@@ -17,7 +17,7 @@ from kwire.protocol import MessageRegistry
 from kwire.request_log.line import known_software
 from kwire_spark.options import BrokenInputError
 from kwire_spark.tables.clients import METRICS
-from kwire_spark.text_logs.dumps import Problem, series_of
+from kwire_spark.text_logs.dumps import MOST_COUNTED, Problem, series_of
 from kwire_spark.text_logs.refusals import api_keys
 from kwire_spark.unread import NO_DEPRECATED
 
@@ -59,13 +59,13 @@ def metrics_batches(
 def _counted(path: str, problems: list[Problem]) -> dict[Counted, tuple[int, int | None]]:
     """The counts and the place of the first series of each: those of several brokers in one dump are added up, and
     what is in it several times counts as it was last."""
-    found: dict[frozenset[tuple[str, str]], tuple[Counted, int, int | None]] = {}
+    found: dict[int, tuple[Counted, int, int | None]] = {}  # by a hash: labels may have kilobytes
     nameless = None
     for series in series_of(path, problems):
         if (counted := _facts(series.labels)) is None:
             nameless = nameless or (series.position or 0, NAMELESS)
-        elif len(found) < MOST_SERIES:
-            found[frozenset(series.labels.items())] = counted, series.requests, series.position
+        elif (labels := hash(frozenset(series.labels.items()))) in found or len(found) < MOST_SERIES:
+            found[labels] = counted, series.requests, series.position
         else:
             problems.append((series.position or 0, f"more than {MOST_SERIES:,} series: the others are left out"))
             break
@@ -73,7 +73,7 @@ def _counted(path: str, problems: list[Problem]) -> dict[Counted, tuple[int, int
     sums: Counter[Counted] = Counter()
     places: dict[Counted, int | None] = {}
     for counted, count, position in found.values():
-        sums[counted] += count
+        sums[counted] = min(sums[counted] + count, MOST_COUNTED)
         places.setdefault(counted, position)
     return {counted: (count, places[counted]) for counted, count in sums.items()}
 
