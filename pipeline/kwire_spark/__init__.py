@@ -1,4 +1,4 @@
-"""Packet captures, log segments, request logs and server logs of a Kafka cluster as Spark tables and reports.
+"""Packet captures, log segments, logs and metrics of the brokers of a Kafka cluster as Spark tables and reports.
 
 ::
 

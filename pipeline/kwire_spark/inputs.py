@@ -55,7 +55,8 @@ _PROMETHEUS = re.compile(
 )
 """Text for Prometheus of a broker: what is wanted of it may be far from its beginning."""
 _BEANS = re.compile(
-    rb'\s*(?:"?time"?[,=\t].*?\bkafka\.network:|[\[{].*?"(?:mbean|__name__)"\s*:\s*"kafka[._]network)', re.S
+    rb'\s*(?:"?time"?[,=\t](?:[^\n]*?[,"]|.*?\n"?)kafka\.network:|[\[{].*?"(?:mbean|__name__)"\s*:\s*"kafka[._]network)',
+    re.S,
 )
 """JmxTool; Jolokia and Prometheus' API. Reports of ours may quote names of metrics, and are none."""
 _REFUSED = re.compile(rb"with unsupported version|Exception while processing request from|InvalidRequestException")

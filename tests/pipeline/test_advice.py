@@ -153,3 +153,8 @@ def test_what_was_not_tried_is_not_promised() -> None:
     )
     nameless = advised(client("a"), {19: "CreateTopics"}, "4.1.1")
     assert nameless.startswith("Upgrade its library to its newest release")
+
+
+@pytest.mark.parametrize("client_id", [None, ""])
+def test_a_client_without_id_is_named_by_its_address(client_id: str | None) -> None:
+    assert str(client(client_id)) == "a client without id at 10.0.0.1"

@@ -228,6 +228,13 @@ def test_answers_in_json(answer: object, indent: int | None, tmp_path: Path) -> 
     assert counts(rows_of(path)) == {("Produce", 1, "app", None, 4)}
 
 
+def test_the_last_value_of_a_range_counts(tmp_path: Path) -> None:
+    labels = {"__name__": f"{RULES}_total", "request": "Produce", "version": "1"}
+    answer = {"data": {"resultType": "matrix", "result": [{"metric": labels, "values": [[1, "3"], [2, "4"]]}]}}
+    (tmp_path / "a").write_text(json.dumps(answer))
+    assert counts(rows_of(tmp_path / "a")) == {("Produce", 1, None, None, 4)}
+
+
 def test_a_rate_of_jolokia_is_no_count(tmp_path: Path) -> None:
     bean = f"{BEAN},request=Produce,version=1"
     (tmp_path / "a").write_text(json.dumps({"request": {"mbean": bean, "attribute": "MeanRate"}, "value": 3}))
@@ -335,9 +342,13 @@ def test_json_may_begin_with_an_empty_line_and_the_last_of_a_list_counts(tmp_pat
         ("kafka_brokers is the list of brokers\n", False),
         ('kafka_cluster {\n  name = "a"\n}\n', False),
         ("# kafka_brokers: two\nkafka_brokers = 2\n", False),
+        ('"time","kafka.network:type=A,name=B:Count"\n1,2\n', True),
+        ("time\t1\njava.lang:type=A:Count\t2\nkafka.network:type=A,name=B:Count\t2\n", True),
+        ("time=1\nkafka.network:type=A,name=B:Count=2\n", True),
+        ("time,what\n12:01,kafka.network:type=A was asked for\n", False),
     ],
 )
-def test_text_for_prometheus_has_numbers(text: str, is_metrics: bool, tmp_path: Path) -> None:
+def test_what_is_a_dump_of_metrics(text: str, is_metrics: bool, tmp_path: Path) -> None:
     (tmp_path / "a").write_text(text)
     assert bool(find([tmp_path / "a"]).metrics) == is_metrics
 

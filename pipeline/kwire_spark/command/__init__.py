@@ -57,10 +57,10 @@ class Commands(click.Group):
 @click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="kwire", message="%(prog)s %(version)s")
 def group() -> None:
-    """Tables and reports from captures and logs of a Kafka cluster.
+    """Tables and reports from captures, logs and metrics of a Kafka cluster.
 
-    INPUTs are packet captures, data directories and log segments of brokers, their request logs and server logs:
-    files, folders and patterns, in any mix. File types are detected from their contents.
+    INPUTs are packet captures, data directories and log segments of brokers, their request logs, server logs and
+    dumps of their metrics: files, folders and patterns, in any mix. File types are detected from their contents.
     """
 
 

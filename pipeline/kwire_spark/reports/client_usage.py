@@ -57,7 +57,7 @@ class Client(NamedTuple):
     def __str__(self) -> str:
         if self.client_id is None and self.host is None:
             return f"clients of {visible(self.software, 60) if self.software else 'unknown software'}"
-        name = "a client without id" if self.client_id is None else visible(self.client_id, 60)
+        name = visible(self.client_id, 60) if self.client_id else "a client without id"
         return f"{name} at {self.host}" if self.host else name
 
 

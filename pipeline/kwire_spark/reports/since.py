@@ -109,4 +109,4 @@ def _states(judgement: Judgement) -> dict[str, _State]:
 
 
 def _name(client: Client) -> str:
-    return client.client_id if client.client_id is not None else str(client)
+    return client.client_id or str(client)

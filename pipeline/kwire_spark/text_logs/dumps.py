@@ -174,6 +174,8 @@ def _json(text: bytes, problems: list[Problem]) -> Iterator[Series]:
 
 def _of_node(node: dict[str, Any]) -> Iterator[Series]:
     metric, value, request = node.get("metric"), node.get("value"), node.get("request")
+    if isinstance(values := node.get("values"), list) and values:
+        value = values[-1]  # of a range of time
     if isinstance(metric, dict) and isinstance(value, list):
         labels = {_text(key): _text(text) for key, text in metric.items() if isinstance(text, str)}
         if any(DEPRECATED.search(text.encode()) for text in labels.values()):
