@@ -55,8 +55,8 @@ def redacted_bytes(
 ) -> bytes:
     """``data`` without the secrets of the message that it has from ``start`` on; empty if that cannot be decoded.
 
-    What follows a message that may have secrets may be anything, and is removed too. ``asked`` is that of
-    :func:`redacted`.
+    What follows a message that may have secrets may be anything, and is removed too, except after a response to
+    Fetch without any. ``asked`` is that of :func:`redacted`.
     """
     if message is None or version is None:
         return b""

@@ -83,16 +83,20 @@ class EventReader:
             if len(seen) < 8:
                 return event
             header, _ = RequestHeader.decode_from(seen, 0)  # all request headers begin like version 0
-            header.client_id = self._id_like(seen[10:])
+            header.client_id = self._id_like(seen[8:])
             event.header = header
         event.name = self._catalog.name(event.header.api_key)
         return event
 
-    def _id_like(self, beginning: bytes) -> str | None:
-        """The client id of which this was seen: that of the connection's other requests, if they have one only."""
+    def _id_like(self, seen: bytes) -> str | None:
+        """The client id of whose length and bytes this was seen: that of the connection's other requests, if they have
+        one only."""
         ids = {known.header.client_id for known in self._known.values()}
         only = ids.pop() if len(ids) == 1 else None
-        return only if only is not None and only.encode().startswith(beginning) else None
+        if only is None:
+            return None
+        data = only.encode()
+        return only if (len(data).to_bytes(2, "big") + data).startswith(seen) else None
 
     def _request(self, frame: Frame, message: Message | None = None) -> RequestEvent | Undecodable:
         data = frame.data

@@ -105,6 +105,7 @@ def test_frames_that_are_cut_off_by_the_end() -> None:
         ([], 4, None),
         (["another"], 4, None),
         (["a-client", "another"], 4, None),
+        (["a-client-of-another"], 4, None),
     ],
 )
 def test_a_client_id_that_is_cut_off_is_that_of_the_connection(
