@@ -40,6 +40,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.clean:
         clean()
         return 0
+    for name in options.modules or ():
+        if not (PACKAGE / f"{name}.py").is_file():
+            parser.error(
+                f"{(PACKAGE / name).relative_to(ROOT).as_posix()}.py does not exist: give modules like api/fetch"
+            )
     try:
         built = build(options.jobs, options.modules)
     except BuildError as problem:

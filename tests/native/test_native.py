@@ -18,6 +18,7 @@ from kwirec.native import (
     libraries,
     outdated,
 )
+from tools import native
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 RUNTIME_FOLDER = ROOT / "runtime" / "kwire"
@@ -51,6 +52,12 @@ def test_a_folder_with_something_else_in_it_is_left_alone(tmp_path: Path) -> Non
     with pytest.raises(BuildError, match="is not empty"):
         build_native(tmp_path, runtime=RUNTIME_FOLDER, package=PACKAGE, modules=MODULES)
     assert (tmp_path / "mine.txt").read_text() == "keep"
+
+
+def test_a_module_that_does_not_exist_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        native.main(["--modules", "api/fetch", "fetch"])
+    assert "kwire_kafka/fetch.py does not exist: give modules like api/fetch" in capsys.readouterr().err
 
 
 @on_demand
