@@ -89,8 +89,8 @@ class EventReader:
         return event
 
     def _id_like(self, seen: bytes) -> str | None:
-        """The client id of whose length and bytes this was seen: that of the connection's other requests, if they have
-        one only."""
+        """The client id of whose length and bytes this was seen: that of the connection's other requests, if they
+        have one only."""
         ids = {known.header.client_id for known in self._known.values()}
         only = ids.pop() if len(ids) == 1 else None
         if only is None:
