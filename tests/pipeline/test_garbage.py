@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable
+from pathlib import Path
+from struct import pack
 from typing import Any
 
 import pytest
@@ -12,7 +14,10 @@ from kwire import is_native
 from kwire.connection import CLIENT, SERVER, ConnectionDecoder
 from kwire.frames import frame
 from kwire_kafka import PROTOCOL
-from kwire_spark.capture import Peer, Piece, read_pieces, servers
+from kwire_spark.capture import Broken, Peer, Piece, read_pieces, servers
+from kwire_spark.capture.files import file_packets
+from kwire_spark.capture.packets import Packet
+from kwire_spark.capture.pcap import LARGEST, MOST_COUNTED, _mark
 from kwire_spark.frames import batches, frame_batches, sides
 from kwire_spark.unread import UNDECIDED
 from tests.effort import peak
@@ -126,3 +131,36 @@ def test_many_connections_take_bounded_memory(tmp_path: Any, monkeypatch: pytest
 
     memory(400)  # what is made once
     assert memory(2000) < 1.5 * memory(400)
+
+
+def test_after_damage_no_block_is_passed_over(tmp_path: Path) -> None:
+    """Nor where what is searched at once ends."""
+    tcp = bytes.fromhex("45000028000000004006000001020304050607082384238400000000000000005010000000000000")
+    packet = pack("<IIIIIII", 6, 72, 0, 0, 5, 40, 40) + tcp + pack("<I", 72)
+    head = pack("<IIIHHqI", 0x0A0D0D0A, 28, 0x1A2B3C4D, 1, 0, -1, 28) + pack("<IIHHII", 1, 20, 101, 0, 0, 20)
+    head += pack("<II", 6, 13)
+    path = tmp_path / "damaged.pcapng"
+    for border in range(1 << 17, 1 << 19, 1 << 16):
+        for place in range(border - 8192 - 4, border - 8192 + 1):
+            path.write_bytes(head.ljust(place, b"\0") + packet * 8000)
+            assert sum(isinstance(item, Packet) for item in file_packets(str(path))) == 8000
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+def test_what_is_searched_after_damage_is_not_tried_byte_by_byte(order: str) -> None:
+    mark = _mark(order, 16, 0, LARGEST)
+    assert not mark.pattern.findall(bytes(4096))
+    packets = (pack(f"{order}IIII", 0, 999_999, size, size) + b"\1" * size for size in (24, 255, 65_536, 1 << 24))
+    for packet in packets:
+        assert mark.before in [found.start() for found in mark.pattern.finditer(packet)]
+
+
+def test_no_number_of_packets_is_more_than_tables_can_add_up(tmp_path: Path) -> None:
+    section = pack("<IIIHHqI", 0x0A0D0D0A, 28, 0x1A2B3C4D, 1, 0, -1, 28)
+    dropped = pack("<HHQ", 5, 8, 1 << 40) * 100_000
+    size = 24 + len(dropped)
+    path = tmp_path / "dropped.pcapng"
+    path.write_bytes((section + pack("<IIIII", 5, size, 0, 0, 0) + dropped + pack("<I", size)) * 2)
+    [told] = file_packets(str(path))
+    assert isinstance(told, Broken)
+    assert told.packets == MOST_COUNTED

@@ -6,6 +6,7 @@ the next packet after damage.
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -30,6 +31,8 @@ pandas cannot represent such times, and a stream takes the latest time as the pr
 
 MOST_REASONS = 100
 """How many reasons are counted in a file each for itself."""
+MOST_COUNTED = 1 << 48
+"""How many packets and bytes are counted in a file: hostile ones claim more than tables can add up."""
 
 
 def limit_of(snaplen: int) -> int:
@@ -67,7 +70,8 @@ class Report:
         if reason not in self._counted and len(self._counted) >= MOST_REASONS:
             reason = OTHER_REASONS
         known = self._counted.get(reason) or Broken(self.source, position, reason)
-        self._counted[reason] = replace(known, unread=known.unread + size, packets=known.packets + packets)
+        unread, packets = min(known.unread + size, MOST_COUNTED), min(known.packets + packets, MOST_COUNTED)
+        self._counted[reason] = replace(known, unread=unread, packets=packets)
 
     def end(self) -> None:
         """Make what was counted new."""
@@ -150,13 +154,14 @@ def pcap_records(window: Window, report: Report, taker: Taker) -> Iterator[None]
 class Mark:
     """How to recognize a packet or block (``name``) after damage.
 
-    ``needle`` is ``before`` bytes after its beginning. ``plausible`` takes a buffer and a position, with ``reach``
-    bytes after it or all that are left in the file.
+    ``pattern`` matches ``before`` bytes after its beginning, and looks at no more than ``ahead`` bytes from there.
+    ``plausible`` takes a buffer and a position, with ``reach`` bytes after it or all that are left in the file.
     """
 
     name: str
-    needle: bytes
+    pattern: re.Pattern[bytes]
     before: int
+    ahead: int
     plausible: Callable[[bytes, int], bool]
     reach: int
 
@@ -178,8 +183,13 @@ def _mark(order: str, head: int, first: int, limit: int) -> Mark:
         following = end(buffer, at)
         return following == len(buffer) or (following > 0 and end(buffer, following) > 0)
 
-    needle = (first >> 24).to_bytes(1, "big")
-    return Mark("packet", needle, 0 if order == ">" else 3, plausible, limit + 2 * head)
+    # Tells the most bytes apart without a call: the highest byte of the time, a possible fraction, a possible size.
+    near = re.escape((first >> 24).to_bytes(1, "big"))
+    if order == ">":
+        pattern = near + rb"(?=...[\x00-\x3b]...[\x00\x01](?!\x00\x00[\x00-\x17])...)"
+        return Mark("packet", re.compile(pattern, re.DOTALL), 0, 12, plausible, limit + 2 * head)
+    pattern = near + rb"(?=...[\x00-\x3b](?![\x00-\x17]\x00\x00\x00)...[\x00\x01])"
+    return Mark("packet", re.compile(pattern, re.DOTALL), 3, 9, plausible, limit + 2 * head)
 
 
 def resumed(window: Window, at: int, size: int, report: Report, mark: Mark) -> int:
@@ -200,10 +210,10 @@ def _found(window: Window, at: int, mark: Mark) -> int:
     while True:
         buffer = window.buffer
         stop = len(buffer) - mark.reach if more else len(buffer)
-        while (found := buffer.find(mark.needle, at + mark.before, max(stop, 0))) >= 0:
-            if mark.plausible(buffer, found - mark.before):
-                return found - mark.before
-            at = found - mark.before + 1
+        most = max(stop, 0) + mark.ahead - 1
+        for found in mark.pattern.finditer(buffer, at + mark.before, most):
+            if mark.plausible(buffer, found.start() - mark.before):
+                return found.start() - mark.before
         if not more:
             return len(buffer)
         at = max(at, stop - mark.before)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -183,7 +184,8 @@ def _mark(order: str) -> Mark:
         last = buffer[at + size - 4 : at + size]
         return 32 <= size <= LARGEST + 4096 and not size & 3 and last == buffer[at + 4 : at + 8]
 
-    return Mark("block", struct.pack(order + "I", PACKET), 0, plausible, LARGEST + 8192)
+    pattern = re.compile(re.escape(struct.pack(order + "I", PACKET)))
+    return Mark("block", pattern, 0, 4, plausible, LARGEST + 8192)
 
 
 close_classes()
