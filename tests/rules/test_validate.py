@@ -99,8 +99,13 @@ def test_where_only_fields_are_described_one_finding_says_so(check: Check) -> No
     example = files(clock(field("A"), inner, about=""), clock(field("B"), name="Alarm", about=""))
     found = check(example)
     assert [(one.message, one.message_name) for one in found] == [
-        ("only fields are described, no message and no struct", "Clock"),
+        ("no message and no struct is described", "Clock"),
         ("field `City` has no description", "Clock"),
+    ]
+    nothing = check(files(clock(field("A", about=""), about="")))
+    assert [one.message for one in nothing] == [
+        "no message and no struct is described",
+        "field `A` has no description",
     ]
     described = check(files(clock(field("A"), inner, about=""), clock(field("B"), name="Alarm", about="An alarm.")))
     assert [one.message for one in described] == [

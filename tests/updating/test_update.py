@@ -148,7 +148,7 @@ def test_the_report_says_what_is_left_to_do(root: Path) -> None:
     text = "\n".join(report(done, [*left_to_do(done), "Kafka's classes differ: <b>_"]))
     for line in (
         "- `union/apis/ClockRequest.json`: request `ClockRequest` has no response; "
-        "only fields are described, no message and no struct; describe field `Time`",
+        "no message and no struct is described; describe field `Time`",
         "- `errors.json`: error 2 (`TOO_EARLY`) has no description",
         "- `union/apis/ClockRequest.json`: move it to the folder where a reader would look for it",
         "- 1.1.0: Maven has no kafka-streams; merge again when it does",

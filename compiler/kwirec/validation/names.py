@@ -172,7 +172,7 @@ def missing_description(sites: Sites) -> Iterator[Finding]:
     only_fields = not any(at.struct.doc.strip() for at in in_json)
     if only_fields and in_json:
         yield in_json[0].finding(
-            "only fields are described, no message and no struct",
+            "no message and no struct is described",
             in_json[0].name_span,
             "such as this one",
             helps=[
