@@ -186,7 +186,7 @@ def _mark(order: str, head: int, first: int, limit: int) -> Mark:
     # Tells the most bytes apart without a call: the highest byte of the time, a possible fraction, a possible size.
     near = re.escape((first >> 24).to_bytes(1, "big"))
     if order == ">":
-        pattern = near + rb"(?=...[\x00-\x3b]...[\x00\x01](?!\x00\x00[\x00-\x17])...)"
+        pattern = near + rb"(?=...[\x00-\x3b]...(?!\x00\x00\x00[\x00-\x17])[\x00\x01]...)"
         return Mark("packet", re.compile(pattern, re.DOTALL), 0, 12, plausible, limit + 2 * head)
     pattern = near + rb"(?=...[\x00-\x3b](?![\x00-\x17]\x00\x00\x00)...[\x00\x01])"
     return Mark("packet", re.compile(pattern, re.DOTALL), 3, 9, plausible, limit + 2 * head)
