@@ -19,6 +19,8 @@ async def open_connection(
 
     Unlike asyncio's own, it leaves nothing behind that ``asyncio.run`` waits for.
     """
+    if not 0 < port < 1 << 16:  # the system would take it modulo 65536
+        raise OSError(f"{port} is not a port")
     problem = OSError(f"{host} has no address")
     for family, kind, protocol, _, address in await _addresses(host, port):
         try:
@@ -57,7 +59,7 @@ async def _addresses(host: str, port: int) -> list[Any]:
         addresses, problem = [], None
         try:
             addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-        except (OSError, UnicodeError) as error:
+        except Exception as error:
             problem = error
         with suppress(RuntimeError):  # the loop is closed
             loop.call_soon_threadsafe(settle, addresses, problem)

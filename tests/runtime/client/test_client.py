@@ -287,6 +287,22 @@ def test_a_name_that_takes_long_to_resolve_outlasts_no_timeout(monkeypatch: pyte
         done.set()
 
 
+@pytest.mark.parametrize("port", [-1, 0, 1 << 16, 1 << 70])
+def test_what_is_no_port_is_refused(port: int) -> None:
+    """The system takes the rest of a division by 65536 for the port."""
+    with pytest.raises(BrokerError, match=f"{port} is not a port"):
+        talk(port)
+
+
+def test_whatever_happens_while_a_name_is_resolved_is_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise TypeError("not a host")
+
+    monkeypatch.setattr(socket, "getaddrinfo", fail)
+    with pytest.raises(TypeError, match="not a host"):
+        talk(1, timeout=5)
+
+
 def test_the_addresses_of_a_host_are_tried_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.create_server((HOST, 0)) as listener:
         closed = listener.getsockname()
