@@ -48,7 +48,7 @@ def test_credentials_that_are_wrong_are_one_line(
         monkeypatch.setenv(name, "wrong")
         remote.file_system.cache_clear()
         assert run(["clients", "s3://captures/day", "-q"]) == 2
-        told = "s3://captures/day: access is denied: check the credentials, and the rights to list and read"
+        told = "s3://captures/day: access is denied: check the credentials and their rights"
         assert capsys.readouterr().err == f"kwire-spark: {told}\n"
 
 

@@ -297,6 +297,14 @@ def test_long_names_take_linear_time(end: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.timeout(30)
+def test_a_long_heading_is_read_once(tmp_path: Path) -> None:
+    path = tmp_path / "jmx.csv"
+    heading = f'"time","{BEAN},request=Fetch,version=2,x={"a" * 100_000}:Count"'
+    path.write_text("\n".join([heading, *["12:01,5"] * 100_000, "12:02,6"]))
+    assert counts(rows_of(path)) == {("Fetch", 2, None, None, 6)}
+
+
+@pytest.mark.timeout(30)
 def test_nested_json_takes_linear_time(tmp_path: Path) -> None:
     depth, path = 450, tmp_path / "a.json"
     path.write_text('{"metric": ' * depth + f'"{"a" * 8_000_000}"' + ', "value": [1]}' * depth)

@@ -158,8 +158,8 @@ def fails(store: Store, wanted: Callable[[Request], bool], status: int, code: st
     ("status", "code", "told"),
     [
         (400, "ExpiredToken", "the credentials have expired: renew them"),
-        (403, "AccessDenied", "access is denied: check the credentials, and the rights to list and read"),
-        (403, "SignatureDoesNotMatch", "access is denied: check the credentials, and the rights to list and read"),
+        (403, "AccessDenied", "access is denied: check the credentials and their rights"),
+        (403, "SignatureDoesNotMatch", "access is denied: check the credentials and their rights"),
     ],
 )
 def test_what_a_store_refuses_is_one_line(

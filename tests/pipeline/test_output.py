@@ -34,7 +34,9 @@ def test_what_to_give_spark_is_said(tmp_path: Path, capsys: pytest.CaptureFixtur
     )
 
 
-@pytest.mark.parametrize("out", ["s3a://key:let/mein@bucket/a", "S3://key:letmein@bucket", "hdfs://u:letmein@h/a"])
+@pytest.mark.parametrize(
+    "out", ["s3a://key:let/mein@bucket/a", "S3://key:letmein@bucket", "hdfs://u:letmein@h/a", "https:/u:letmein@h/a"]
+)
 def test_secrets_are_neither_taken_nor_shown(out: str) -> None:
     with pytest.raises(OptionError, match="an address with a password") as raised:
         checked_output(out)
@@ -62,7 +64,9 @@ def test_a_bucket_that_only_reads_is_refused(monkeypatch: pytest.MonkeyPatch) ->
     with serving() as store:
         store.use(monkeypatch)
         store.fault = lambda request: (403, "AccessDenied") if request.method in ("PUT", "POST") else None
-        with pytest.raises(OptionError, match="cannot write here: access is denied"):
+        with pytest.raises(
+            OptionError, match="cannot write here: access is denied: check the credentials and their rights"
+        ):
             checked_output("s3a://bucket/a")
         store.fault = lambda request: None
         assert checked_output("s3a://bucket/a/") == "s3a://bucket/a/"

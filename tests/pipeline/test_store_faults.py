@@ -71,7 +71,7 @@ def stops(name: str, status: int, code: str, after: int = 6) -> Callable[[Reques
         (
             403,
             "AccessDenied",
-            "cannot be read: access is denied: check the credentials, and the rights to list and read",
+            "cannot be read: access is denied: check the credentials and their rights",
         ),
         (404, "NoSuchKey", "cannot be read: the object is gone"),
         (416, "InvalidRange", "cannot be read: the store answered 416: "),

@@ -19,10 +19,10 @@ OWN_SETTINGS = ("HADOOP_CONF_DIR", "PYSPARK_GATEWAY_PORT")
 def checked_output(out: str) -> str:
     """The folder as Spark names it: ``s3a`` for ``s3``. :class:`OptionError` if it is certain that nothing can be
     written there, as far as this can be known without Spark."""
-    if "://" not in out:
-        return out
     try:
         refuse_secrets(out)
+        if "://" not in out:
+            return out
         scheme, _, rest = out.partition("://")
         if scheme.lower() not in S3:
             return out

@@ -38,7 +38,7 @@ _REASONS = (
     (r"(?i)expired", "the credentials have expired: renew them"),
     (r"ACCESS_DENIED|AccessDenied|INVALID_ACCESS_KEY|SIGNATURE_DOES_NOT|InvalidAccessKey|SignatureDoesNot|\b40[13]\b"
      r"|[Ff]orbidden|PERMISSION_DENIED|[Pp]ermission denied",
-     "access is denied: check the credentials, and the rights to list and read"),
+     "access is denied: check the credentials and their rights"),
     (r"NO_SUCH_BUCKET|NoSuchBucket|BucketNotFound", "there is no such bucket"),
     (r"NO_SUCH_KEY|NoSuchKey|RESOURCE_NOT_FOUND|does not exist", "the object is gone"),
     (r"Unable to load libjvm", "hdfs needs Java: set JAVA_HOME"),

@@ -60,6 +60,7 @@ def series_of(path: str, problems: list[Problem]) -> Iterator[Series]:
     size = 0
     begun = False
     heading: list[str] = []
+    row: tuple[int, list[str]] = 0, []
     with Lines(path, longest=LARGEST_JSON) as lines:
         for position, line in lines:
             if parts or (not begun and line.lstrip()[:1] in (b"{", b"[")):
@@ -68,16 +69,20 @@ def series_of(path: str, problems: list[Problem]) -> Iterator[Series]:
                     problems.append((0, f"JSON of more than {LARGEST_JSON >> 20} MB: ask for these MBeans alone"))
                     return
             elif heading and not DEPRECATED.search(line):
-                yield from _row(heading, line.decode("utf-8", "replace"), position)
+                cells = _cells(line.decode("utf-8", "replace"))
+                if len(cells) == len(heading):
+                    row = position, cells  # the last one counts
             elif DEPRECATED.search(line):
                 text = line.decode("utf-8", "replace")
                 if text.startswith('"time"'):
-                    heading = _cells(text)
+                    yield from _row(heading, *row)
+                    heading, row = _cells(text), (0, [])
                 elif series := _exposed(text, position) or _attribute(text, position):
                     yield series
             size += len(line) + 1
             begun = begun or not (line.isspace() or not line)
         problems += lines.problems
+    yield from _row(heading, *row)
     if parts and not lines.problems:
         yield from _json(b"\n".join(parts), problems)
 
@@ -146,14 +151,12 @@ def _cells(line: str) -> list[str]:
         return []
 
 
-def _row(heading: list[str], line: str, position: int) -> Iterator[Series]:
-    """A line of values in the order of JmxTool's heading."""
-    cells = _cells(line)
-    if len(cells) == len(heading):
-        for name, value in zip(heading, cells, strict=True):
-            found = _ATTRIBUTE.fullmatch(name)
-            if found and (series := _object(found[1], value, position)):
-                yield series
+def _row(heading: list[str], position: int, cells: list[str]) -> Iterator[Series]:
+    """The values of a line, if there is one, in the order of JmxTool's heading."""
+    for name, value in zip(heading, cells, strict=False):
+        found = _ATTRIBUTE.fullmatch(name)
+        if found and (series := _object(found[1], value, position)):
+            yield series
 
 
 def _json(text: bytes, problems: list[Problem]) -> Iterator[Series]:
