@@ -56,8 +56,8 @@ from kwire_spark.rows import LAYOUTS, Row
 from kwire_spark.sources.packets import PacketStream
 from kwire_spark.spark_types import spark_schema
 from kwire_spark.streaming import follow, keep_clients, packets_in, topic
-from kwire_spark.streaming.connections import Follower, too_late
-from kwire_spark.streaming.ends import STATE, Ends
+from kwire_spark.streaming.connections import UPDATED, Follower, too_late
+from kwire_spark.streaming.ends import STATE, STORED_BY, Ends
 from kwire_spark.streaming.keeping import add_batch
 from kwire_spark.streaming.packets import packet_batches
 from kwire_spark.tables.clients import EXCHANGE_COLUMNS, KEYS, clients
@@ -176,7 +176,7 @@ class Hostile:
 def test_a_checkpoint_cannot_call_functions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stored: bytes) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(pickle.UnpicklingError, match="does not belong in the state of a connection"):
-        Ends.restored(stored, ConnectionProjection("frames"))
+        Ends.restored(STORED_BY + stored, ConnectionProjection("frames"))
     assert not Path("owned").exists()
 
 
@@ -452,6 +452,24 @@ def test_what_waits_between_batches_has_a_limit(tmp_path: Path) -> None:
         list(follower.advance((frame["flow"][0],), iter([frame]), state))
         sizes.append(len(state.stored))
     assert sizes[0] > 2 * sizes[1]
+
+
+def test_after_an_update_a_stream_reads_on_and_says_what_is_lost(tmp_path: Path) -> None:
+    path = write_pcap(tmp_path / "a.pcap", packets(recorded(RECORDING)[0]))
+    (batch,) = packet_batches(file_packets(str(path)))
+    frame = batch.to_pandas()
+    frame["micros"] = batch.column("time").cast(pa.int64()).to_pylist()
+    advance = Follower(ConnectionProjection("frames"), (), 1000).advance
+    state: Any = NewState()
+    new = list(advance((frame["flow"][0],), iter([frame]), state))
+    state.exists, state.get = True, (b"kwire 0.0.9\n" + state.stored.partition(b"\n")[2],)
+    told, *others = advance((frame["flow"][0],), iter([frame]), state)
+    assert told["_corrupt"].to_list() == [UPDATED]
+    assert [part.to_csv() for part in others] == [part.to_csv() for part in new]
+    state.get = (state.stored,)
+    assert not any(
+        UPDATED in part["_corrupt"].to_list() for part in advance((frame["flow"][0],), iter([frame]), state)
+    )
 
 
 WAITING = b"".join(asks(HeartbeatRequest(), 4, number)[2] for number in range(50))

@@ -14,7 +14,7 @@ from kwire_kafka import PROTOCOL
 from kwire_spark.frames.projection import BUDGET, TABLES, Budget, ConnectionProjection, Table
 from kwire_spark.rows import Row
 from kwire_spark.spark_types import spark_schema
-from kwire_spark.streaming.ends import NO_KEYS, STATE, Ends
+from kwire_spark.streaming.ends import NO_KEYS, STATE, Ends, OtherVersionError
 from kwire_spark.streaming.packets import packet_of
 from kwire_spark.tls import followed_key_log, growing_key_log
 
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from kwire.protocol import MessageRegistry
 
 ROWS_AT_ONCE = 4096
+
+UPDATED = "kwire was updated since the last batch: what its state had of these connections is lost, they begin here"
+"""Why a connection is read from here on, as if it were captured late."""
 
 
 def follow(
@@ -90,10 +93,12 @@ class Follower:
             yield from self._frames(self._broken(parts))
             return
         keys = followed_key_log(self.key_log) if self.key_log else NO_KEYS
+        ends = Ends(flow[0], self.ports, self.projection, keys)
         if state.exists:
-            ends = Ends.restored(state.get[0], self.projection, keys)
-        else:
-            ends = Ends(flow[0], self.ports, self.projection, keys)
+            try:
+                ends = Ends.restored(bytes(state.get[0]), self.projection, keys)
+            except OtherVersionError:
+                yield from self._frames(iter(self.projection.broken("checkpoint", 0, UPDATED, 0, 0)))
         if state.hasTimedOut:
             state.remove()
             yield from self._frames(ends.close())

@@ -7,7 +7,9 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from io import BytesIO
 from typing import Any, Self
 
+from kwire import __version__
 from kwire.connection import CLIENT
+from kwire.errors import KwireError
 from kwire_spark.capture import Connection, Piece, TcpConnection
 from kwire_spark.capture.packets import Packet
 from kwire_spark.capture.servers import Servers
@@ -30,7 +32,14 @@ STATE = 4 << 20
 PATIENCE = 60.0
 """For how many seconds a TLS connection waits until the key log has its secrets."""
 
+STORED_BY = f"kwire {__version__}\n".encode()
+"""How a state begins: other versions have other classes."""
+
 PRIVATE = "not kept between batches: they may be secret"
+
+
+class OtherVersionError(KwireError):
+    """A state that another version of kwire has stored."""
 
 
 class Ends:
@@ -54,15 +63,19 @@ class Ends:
         """What ``stored`` gave. ``projection`` must equal that of the job when the state was saved. The keys of TLS
         connections follow from ``keys`` again.
 
-        Raises ``pickle.UnpicklingError`` for bytes that name anything but classes of kwire and a few others.
+        Raises :class:`OtherVersionError`, and ``pickle.UnpicklingError`` for bytes that name anything but classes of
+        kwire and a few others.
         """
-        ends: Self = _Unpickler(stored, projection, keys).load()
+        if not stored.startswith(STORED_BY):
+            raise OtherVersionError("another version of kwire has stored this state")
+        ends: Self = _Unpickler(stored[len(STORED_BY) :], projection, keys).load()
         return ends
 
     def stored(self) -> bytes:
         """The state as bytes, without the projection, which is large and the same for all endpoints, and without the
         secrets of TLS and what follows from them."""
         file = BytesIO()
+        file.write(STORED_BY)
         _Pickler(file, self._projection, self._keys).dump(self)
         return file.getvalue()
 
