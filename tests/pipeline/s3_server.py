@@ -23,7 +23,7 @@ Fault = Callable[["Request"], tuple[int, str] | None]
 """The status and the error code to answer a request with; ``None`` for what it asks for."""
 
 
-SECONDS = count(1_700_000_000)
+SECONDS = count(1_700_000_000, 5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +44,14 @@ class Store:
     page: int = 1000
     fault: Fault = lambda request: None
     requests: list[Request] = field(default_factory=list)
+    listed_late: int = 0
+    """Seconds by which listings say that objects were written later."""
     served: int = 0
     """Bytes of objects that were sent."""
     port: int = 0
 
     def put(self, key: str, data: bytes) -> None:
-        """Write an object, a second after the one before it."""
+        """Write an object, five seconds after the one before it."""
         self.objects[key] = data, next(SECONDS)
 
     def use(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -172,7 +174,7 @@ def listing(store: Store, bucket: str, query: dict[str, str]) -> bytes:
             shown = f"{prefix}{folder}/"
             found[shown] = f"<CommonPrefixes><Prefix>{escape(shown)}</Prefix></CommonPrefixes>"
         else:
-            time = datetime.fromtimestamp(changed, UTC).strftime("%Y-%m-%dT%H:%M:%S.789Z")
+            time = datetime.fromtimestamp(changed + store.listed_late, UTC).strftime("%Y-%m-%dT%H:%M:%S.789Z")
             found[key] = (
                 f"<Contents><Key>{escape(key)}</Key><LastModified>{time}</LastModified>"
                 f"<Size>{len(data)}</Size></Contents>"

@@ -289,6 +289,17 @@ def test_an_object_that_changes_while_it_is_read_is_a_row(store: Store, name: st
     assert corrupt(f"s3://bucket/{name}") == {f"s3://bucket/{name}": f"cannot be read: {remote.CHANGED}"}
 
 
+@pytest.mark.parametrize("late", [-1, 0, 1, 2])
+def test_listings_may_differ_by_a_second(store: Store, late: int) -> None:
+    """A store may take the time for them a moment after the other one."""
+    segment = next(TRAFFIC.rglob("__consumer_offsets-*/*.log"))
+    store.put(f"bucket/data/{segment.parent.name}/{segment.name}", segment.read_bytes())
+    store.listed_late = late
+    batches = read_batches("records", find(["s3://bucket/data"]))
+    reasons = {text for batch in batches for text in batch.column("_corrupt").to_pylist()}
+    assert reasons == ({f"cannot be read: {remote.CHANGED}"} if late == 2 else {None})
+
+
 def test_a_segment_that_changed_since_it_was_listed_is_a_row(store: Store) -> None:
     segment = next(TRAFFIC.rglob("__consumer_offsets-*/*.log"))
     key = f"bucket/data/{segment.parent.name}/{segment.name}"

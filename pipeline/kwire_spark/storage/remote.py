@@ -203,7 +203,7 @@ class RemoteFile:
         """A file whose reads are requests. :class:`StoreError` if its stamp is not the ``expected`` one, or changes
         before its end is read, if it is ``watched``."""
         stamp = self.stamp() if watched else ""
-        if expected and expected != stamp:
+        if expected and not _same(expected, stamp):
             raise StoreError(self.name, CHANGED)
         with telling(self.name):
             return _Requests(self, self._system.open_input_file(self.path()), stamp)
@@ -353,3 +353,10 @@ def _stamp(found: FileInfo) -> str:
     """Of whole seconds: what lists objects says more of some stores than what describes one."""
     seconds = None if found.mtime_ns is None else found.mtime_ns // 1_000_000_000
     return f"{found.size} {seconds}"
+
+
+def _same(listed: str, described: str) -> bool:
+    """Whether two stamps are of one state. A store may take the time for its listing a moment after the other one."""
+    (size, then), (now_size, now) = listed.split(), described.split()
+    apart = abs(int(now) - int(then)) if then.isdecimal() and now.isdecimal() else int(now != then)
+    return size == now_size and apart <= 1
