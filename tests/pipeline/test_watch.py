@@ -82,7 +82,7 @@ def test_packets_that_came_too_late_are_told_once(capsys: pytest.CaptureFixture[
 def test_with_a_target_it_keeps_page_and_metrics_and_tells_who_is_refused(
     spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder, out = tmp_path / "captures", tmp_path / "out"
+    folder, out = tmp_path / "captures", tmp_path / "[red]out[/x]"
     folder.mkdir()
     for number, conversation in enumerate(recorded("kafka-python-as-of-0.10-on-3.9.1")):
         write_pcap(folder / f"{number}.pcap", packets(conversation))

@@ -17,7 +17,7 @@ from kwire_spark.command.options import KEY_LOG, MASTER, OWNERS, PORTS, PROTOCOL
 from kwire_spark.command.output import checked_output
 from kwire_spark.command.watch_inputs import FolderInput, InterfacesInput, TopicInput, WatchInput, filter_for
 from kwire_spark.options import OptionError, Options
-from kwire_spark.reports.text import counted
+from kwire_spark.reports.text import counted, visible
 from kwire_spark.streaming.interfaces import CaptureError
 from kwire_spark.tls import growing_key_log
 
@@ -133,6 +133,7 @@ def watch(
     again, and kwire.prom for Prometheus, and newly refused clients are printed.
     """
     from rich.console import Console
+    from rich.markup import escape
 
     from kwire_spark.command.live import live_report
     from kwire_spark.session import spark_session
@@ -191,7 +192,7 @@ def watch(
             progress.lost(given.dropped)
             if pending and live is not None:
                 pending = not live.update()
-            status.update(f"{progress} so far; waiting for {given.waiting} …")
+            status.update(escape(f"{progress} so far; waiting for {visible(given.waiting)} …"))
         problem = given.problem
         if given.end() and query.isActive:
             status.update("Reading what was captured …")
@@ -205,7 +206,7 @@ def watch(
             live.update()
     if (error := query.exception()) is not None:
         raise error
-    console.print(f"{progress}; the table is [bold]{out}/clients[/bold]", highlight=False)
+    console.print(f"{progress}; the table is [bold]{escape(visible(out, 1000))}/clients[/bold]", highlight=False)
     if problem:
         raise CaptureError(problem)
     return 0

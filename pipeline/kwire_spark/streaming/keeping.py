@@ -11,6 +11,7 @@ from kwire_spark.columns import CLIENTS
 from kwire_spark.spark_types import spark_schema
 from kwire_spark.stored import Origin
 from kwire_spark.tables.clients import clients
+from kwire_spark.tables.read import literal
 from kwire_spark.tables.write import exists, write
 
 if TYPE_CHECKING:
@@ -63,4 +64,4 @@ def add_batch(folder: str, name: str, format: str, batch: DataFrame, number: int
 
 
 def _read(spark: SparkSession, path: str, format: str, schema: pa.Schema) -> DataFrame | None:
-    return spark.read.format(format).schema(spark_schema(schema)).load(path) if exists(spark, path) else None
+    return spark.read.format(format).schema(spark_schema(schema)).load(literal(path)) if exists(spark, path) else None

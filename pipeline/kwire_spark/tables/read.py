@@ -88,12 +88,15 @@ def _read(
                 spark.read.format(source).options(**texts, **{FOUND: kind != "logs"}).schema(schema).load([*files])
             )
     stored = [table for part in inputs for table in part.tables if SCHEMAS[table.kind] is full]
-    tables += [spark.read.schema(schema).parquet(_literal(table.path)).select(*schema.names) for table in stored]
+    tables += [
+        spark.read.schema(schema).parquet(literal(str(Path(table.path).absolute()))).select(*schema.names)
+        for table in stored
+    ]
     return (
         reduce(lambda left, right: left.unionByName(right), tables) if tables else spark.createDataFrame([], schema)
     )
 
 
-def _literal(path: str) -> str:
+def literal(path: str) -> str:
     """A path that Spark does not take for a pattern."""
-    return re.sub(r"([\\\[\]{}*?])", r"\\\1", str(Path(path).absolute()))
+    return re.sub(r"([\\\[\]{}*?])", r"\\\1", path)
