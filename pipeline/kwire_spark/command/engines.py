@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kwire_spark.tables.relations import Database, Relation
 
 AUTO, LOCAL, SPARK = ENGINES = "auto", "local", "spark"
-LOCAL_LIMIT = 128 << 20
+LOCAL_LIMIT = 1 << 30
 """Inputs of up to this many bytes are read without Spark, unless the user says otherwise."""
 SMALL_INPUT = 32 << 20
 """Inputs of up to this many bytes are read in a brief session: see ``spark_session``."""

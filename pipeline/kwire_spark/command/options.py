@@ -17,7 +17,7 @@ ENGINE = click.option(
     type=click.Choice(ENGINES),
     default=AUTO,
     show_default=True,
-    help=f"Spark, or local: this process alone, without Java; auto: local up to {LOCAL_LIMIT >> 20} MB of inputs.",
+    help=f"Spark, or local: this process alone, without Java; auto: local up to {LOCAL_LIMIT >> 30} GB of inputs.",
 )
 PORTS = click.option(
     "--ports", metavar="PORTS", help="Broker ports, e.g. 9092,19092, for captures that start in mid-connection."

@@ -15,6 +15,7 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar, Union
 
 import pyarrow as pa
@@ -30,6 +31,8 @@ R = TypeVar("R", bound=Relation)
 Row = dict[str, Any]
 Batches = Callable[[Iterable[pa.RecordBatch]], Iterable[pa.RecordBatch]]
 
+NONE = "[]"
+"""A list without elements, which most are, in a table of SQLite."""
 CACHE_KB = 64 << 10
 """Memory for the pages of a database: others are in its temporary file."""
 _FIELDS = (*EXCHANGES, *CLIENTS, *COMMITTED, *GROUPS, *MEMBERS, *TRANSACTIONS)
@@ -219,8 +222,12 @@ def _array(kind: pa.DataType, values: Sequence[Any]) -> pa.Array:
 def _values(column: pa.Array) -> list[Any]:
     values: list[Any] = _without_times(column).to_pylist()
     if pa.types.is_list(column.type) or pa.types.is_struct(column.type):
-        return [None if value is None else json.dumps(value) for value in values]
+        return [_json(value) for value in values]
     return values
+
+
+def _json(value: list[Any] | Row | None) -> str | None:
+    return None if value is None else json.dumps(value) if value else NONE
 
 
 def _without_times(column: pa.Array) -> pa.Array:
@@ -238,22 +245,22 @@ def _in_utc(value: Any) -> Any:
     return value.astimezone(UTC) if isinstance(value, datetime) else value
 
 
+@lru_cache(maxsize=1)  # every aggregate that needs it asks again, row by row
 def _place(*values: int | str | None) -> str:
     """A struct, as a text with the same order: null first, numbers before 10^20 by value."""
-    return "\0".join(_part(value) for value in values)
-
-
-def _part(value: int | str | None) -> str:
-    if value is None:
-        return ""
-    return f"+{value + (1 << 63):020}" if isinstance(value, int) else f"+{value}"
+    return "\0".join(
+        [
+            "" if value is None else f"+{value + (1 << 63):020}" if isinstance(value, int) else f"+{value}"
+            for value in values
+        ]
+    )
 
 
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "endswith": lambda text, end: None if text is None else text.endswith(end),
     "floor": lambda value: None if value is None else math.floor(value),
     "regexp_extract": lambda text, pattern, group: _extracted(text, pattern, group),
-    "size": lambda listed: None if listed is None else len(json.loads(listed)),
+    "size": lambda listed: None if listed is None else 0 if listed == NONE else len(json.loads(listed)),
     "struct": _place,
     "unix_micros": lambda time: time,
 }
