@@ -2,29 +2,17 @@
 
 from __future__ import annotations
 
-import bz2
-import gzip
 import io
-import lzma
 import tarfile
 import zipfile
 from collections.abc import Callable, Iterator
 from functools import partial
 from struct import pack
 
-import cramjam
-import zstandard
-
 from tests.attack.worker import LISTED
+from tests.pipeline.packing import COMPRESS, tar
 
 MB = 1_000_000
-COMPRESS: dict[str, Callable[[bytes], bytes]] = {
-    "gzip": gzip.compress,
-    "zstd": zstandard.compress,
-    "bzip2": bz2.compress,
-    "xz": lzma.compress,
-    "LZ4": lambda data: bytes(cramjam.lz4.compress(data)),
-}
 PCAP = pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 262144, 1)
 LINE = b"[2026-01-02 12:00:00,000] INFO Completed request:{} (kafka.request.logger)\n"
 CAPTURE, LOG = "kafka_capture", "kafka_request_log"
@@ -47,16 +35,6 @@ def large_packets(size: int) -> bytes:
 def no_lines(size: int) -> bytes:
     """A log of which one line takes all but the first 80 bytes."""
     return LINE + bytes(size)
-
-
-def tar(*members: tuple[str, bytes]) -> bytes:
-    made = io.BytesIO()
-    with tarfile.open(fileobj=made, mode="w") as packed:
-        for name, data in members:
-            member = tarfile.TarInfo(name)
-            member.size = len(data)
-            packed.addfile(member, io.BytesIO(data))
-    return made.getvalue()
 
 
 def zipped(*members: tuple[str, bytes]) -> bytes:

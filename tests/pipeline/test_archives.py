@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import bz2
 import gzip
 import io
-import lzma
 import struct
 import tarfile
 import tracemalloc
@@ -13,7 +11,6 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
-import cramjam
 import pyarrow as pa
 import pyarrow.parquet as parquet
 import pytest
@@ -23,21 +20,14 @@ from kwire_spark.command import run
 from kwire_spark.inputs import find
 from kwire_spark.readers import read_batches
 from kwire_spark.storage import archives, opened, size_of
+from tests.pipeline.packing import COMPRESS, tar
 from tests.pipeline.small_sample import left_behind
 
-COMPRESS: dict[str, Callable[[bytes], bytes]] = {
-    "": bytes,
-    ".gz": gzip.compress,
-    ".zst": zstandard.compress,
-    ".bz2": bz2.compress,
-    ".xz": lzma.compress,
-    ".lz4": lambda data: bytes(cramjam.lz4.compress(data)),
-}
 LOG = b"[2026-01-02 12:00:00,000] INFO Completed request:{} (kafka.request.logger)\n"
 COMMANDS = ("clients", "offsets", "decode")
 
 
-def tar(folder: Path, format: int = tarfile.PAX_FORMAT) -> bytes:
+def folder_tar(folder: Path, format: int = tarfile.PAX_FORMAT) -> bytes:
     made = io.BytesIO()
     with tarfile.open(fileobj=made, mode="w", format=format) as packed:
         packed.add(folder, ".")
@@ -49,16 +39,6 @@ def zipped(folder: Path, method: int = zipfile.ZIP_DEFLATED) -> bytes:
     with zipfile.ZipFile(made, "w", method) as packed:
         for file in sorted(folder.rglob("*")):
             packed.write(file, file.relative_to(folder))
-    return made.getvalue()
-
-
-def members(*named: tuple[str, bytes]) -> bytes:
-    made = io.BytesIO()
-    with tarfile.open(fileobj=made, mode="w") as packed:
-        for name, data in named:
-            member = tarfile.TarInfo(name)
-            member.size = len(data)
-            packed.addfile(member, io.BytesIO(data))
     return made.getvalue()
 
 
@@ -95,16 +75,16 @@ def test_an_archive_gives_the_same_tables_as_its_folder(
     tmp_path: Path, sample: Path, expected: Callable[[str], dict[str, list[str]]], kind: str, command: str
 ) -> None:
     path = tmp_path / f"support{kind}"
-    path.write_bytes(zipped(sample) if kind == ".zip" else gzip.compress(tar(sample)))
+    path.write_bytes(zipped(sample) if kind == ".zip" else gzip.compress(folder_tar(sample)))
     run([command, str(path), "--out", str(tmp_path / "out"), "-q"])
     assert rows(tmp_path / "out", f"{path}!/") == expected(command) != {}
 
 
-@pytest.mark.parametrize("suffix", COMPRESS)
+@pytest.mark.parametrize("compress", [bytes, *COMPRESS.values()])
 @pytest.mark.parametrize("format", [tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT])
-def test_every_kind_of_tar(tmp_path: Path, sample: Path, suffix: str, format: int) -> None:
+def test_every_kind_of_tar(tmp_path: Path, sample: Path, compress: Callable[[bytes], bytes], format: int) -> None:
     path = tmp_path / "any name"
-    path.write_bytes(COMPRESS[suffix](tar(sample, format)))
+    path.write_bytes(compress(folder_tar(sample, format)))
     found, plain = find([path]), find([sample])
     assert found.captures == (f"{path}!/captures/a.pcap.gz",)
     assert found.logs == (f"{path}!/",)
@@ -119,7 +99,7 @@ def test_every_kind_of_tar(tmp_path: Path, sample: Path, suffix: str, format: in
 
 def test_names_of_members_are_no_paths_and_the_last_of_a_name_counts(tmp_path: Path) -> None:
     path = tmp_path / "a.tar"
-    path.write_bytes(members(("../../up.log", LOG), ("/abs//./x.log", b"?"), ("abs/x.log", LOG), ("\x1b[31m", LOG)))
+    path.write_bytes(tar(("../../up.log", LOG), ("/abs//./x.log", b"?"), ("abs/x.log", LOG), ("\x1b[31m", LOG)))
     assert find([path]).request_logs == (f"{path}!/../../up.log", f"{path}!/abs/x.log", f"{path}!/\x1b[31m")
     assert {*tmp_path.iterdir()} == {path}
     (tmp_path / "b.tar!").mkdir()
@@ -129,8 +109,8 @@ def test_names_of_members_are_no_paths_and_the_last_of_a_name_counts(tmp_path: P
 
 def test_what_cannot_be_read_is_said_and_the_rest_is_read(tmp_path: Path) -> None:
     path = tmp_path / "a.tar.gz"
-    inner = members(("x.log", LOG))
-    path.write_bytes(gzip.compress(members(("in.tar", inner), ("a.log", LOG), ("empty", b""))))
+    inner = tar(("x.log", LOG))
+    path.write_bytes(gzip.compress(tar(("in.tar", inner), ("a.log", LOG), ("empty", b""))))
     found = find([path])
     assert found.request_logs == (f"{path}!/a.log",)
     assert found.skipped == (
@@ -139,16 +119,19 @@ def test_what_cannot_be_read_is_said_and_the_rest_is_read(tmp_path: Path) -> Non
     )
 
 
-@pytest.mark.parametrize("suffix", ["", ".gz"])
-def test_an_archive_that_is_cut(tmp_path: Path, suffix: str) -> None:
+@pytest.mark.parametrize(
+    ("compress", "said"),
+    [(bytes, "damaged tar: unexpected end of data"), (gzip.compress, "truncated gzip data")],
+)
+def test_an_archive_that_is_cut(tmp_path: Path, compress: Callable[[bytes], bytes], said: str) -> None:
     path = tmp_path / "a.tar"
-    data = members(("a.log", LOG), ("b.log", LOG * 9000))
-    path.write_bytes(COMPRESS[suffix](data)[: -len(COMPRESS[suffix](data)) // 2])
+    data = compress(tar(("a.log", LOG), ("b.log", LOG * 9000)))
+    path.write_bytes(data[: -len(data) // 2])
     found = find([path])
     assert f"{path}!/a.log" in found.request_logs
     ((named, reason),) = found.skipped
     assert named == str(path) in found.unreadable
-    assert reason == ("damaged tar: unexpected end of data" if not suffix else "truncated gzip data")
+    assert reason == said
 
 
 def test_zips_with_what_is_not_supported(tmp_path: Path, sample: Path) -> None:
@@ -181,7 +164,7 @@ def test_bombs_are_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     monkeypatch.setattr(archives, limit, 1 << 30)
     path = tmp_path / "a.tar.zst"
     piece = zstandard.compress(bytes(1 << 26) if limit == "MOST_ZEROS" else b"bomb" * (1 << 24))
-    path.write_bytes(zstandard.compress(members(("a.log", LOG))[:1024]) + piece * 18)
+    path.write_bytes(zstandard.compress(tar(("a.log", LOG))[:1024]) + piece * 18)
     tracemalloc.start()
     found = find([path])
     assert tracemalloc.get_traced_memory()[1] < 40 << 20
@@ -205,7 +188,7 @@ def test_headers_do_not_take_the_memory_they_ask_for(tmp_path: Path) -> None:
 def test_many_members_and_overlapping_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(archives, "MOST_MEMBERS", 10)
     path = tmp_path / "a.tar"
-    path.write_bytes(members(*((f"{number}.log", LOG) for number in range(20))))
+    path.write_bytes(tar(*((f"{number}.log", LOG) for number in range(20))))
     found = find([path])
     assert len(found.request_logs) == 10
     assert found.skipped == ((str(path), "more than 10 members: unpack the archive"),)
@@ -223,7 +206,7 @@ def zipped_log(size: int) -> bytes:
 
 def test_a_member_of_negative_size_ends_the_list(tmp_path: Path) -> None:
     path = tmp_path / "a.tar"
-    data = bytearray(members(("a.log", LOG), ("b.log", LOG)))
+    data = bytearray(tar(("a.log", LOG), ("b.log", LOG)))
     header = tarfile.TarInfo("b.log").tobuf(tarfile.GNU_FORMAT)
     damaged = bytearray(header[:124] + b"\xff" * 10 + b"\xfe\x00" + header[136:])  # -512 in base 256
     damaged[148:156] = b"%06o\0 " % (sum(damaged[:148]) + sum(damaged[156:]) + 8 * ord(" "))
@@ -237,7 +220,7 @@ def test_a_member_of_negative_size_ends_the_list(tmp_path: Path) -> None:
 
 
 def test_what_a_tar_has_after_its_last_header_is_told(tmp_path: Path) -> None:
-    one, other = members(("a.log", LOG)), members(("b.log", LOG))
+    one, other = tar(("a.log", LOG)), tar(("b.log", LOG))
     told = {
         "no end": one[:1024],
         "a damaged header": one[:1024] + b"?" + other[1:],
@@ -258,7 +241,7 @@ def test_members_of_one_name_count_each(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(archives, "MOST_MEMBERS", 10)
     for count, told in ((10, []), (11, ["more than 10 members: unpack the archive"])):
         path = tmp_path / f"{count}.tar"
-        path.write_bytes(members(*[("a.log", LOG)] * count))
+        path.write_bytes(tar(*[("a.log", LOG)] * count))
         assert [reason for _, reason in find([path]).skipped] == told
 
 
@@ -294,7 +277,7 @@ def test_a_zip_of_many_members_is_read_up_to_a_number(tmp_path: Path, monkeypatc
 def test_an_archive_that_changes_is_read_again(tmp_path: Path) -> None:
     path = tmp_path / "a.tar"
     for name in ("a.log", "b.log"):
-        path.write_bytes(members((name, LOG), *[("x", bytes(9))] * len(name)))
+        path.write_bytes(tar((name, LOG), *[("x", bytes(9))] * len(name)))
         assert find([path]).request_logs == (f"{path}!/{name}",)
         path.unlink()
 
@@ -310,7 +293,7 @@ def test_a_list_of_members_in_a_zip_is_limited(tmp_path: Path) -> None:
 def test_segments_are_cut_into_splits_within_a_tar(tmp_path: Path, sample: Path) -> None:
     """With the index beside each segment."""
     path = tmp_path / "a.tar"
-    path.write_bytes(tar(sample / "data"))
+    path.write_bytes(folder_tar(sample / "data"))
     whole = pa.Table.from_batches(read_batches("records", find([path])))
     parts = pa.Table.from_batches(read_batches("records", find([path]), options={"splitSize": "1k"}))
     assert whole.num_rows > 100

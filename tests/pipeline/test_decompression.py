@@ -2,33 +2,22 @@
 
 from __future__ import annotations
 
-import bz2
-import gzip
 import io
 import lzma
 import random
 import tracemalloc
-from collections.abc import Callable
 from pathlib import Path
 
-import cramjam
 import pytest
-import zstandard
 
 from kwire_spark.inputs import find
 from kwire_spark.storage import DamagedStreamError, Window, is_compressed
 from kwire_spark.storage.decompression import CHUNK, SMALL_STEP, decompressed
+from tests.pipeline.packing import COMPRESS
 
 RANDOM = random.Random(1)
 DATA = b"".join(RANDOM.choice([RANDOM.randbytes(3000), bytes(9000), b"line of a log\n" * 99]) for _ in range(150))
 LOG = b"[2026-01-02 12:00:00,000] INFO Completed request:{} (kafka.request.logger)\n"
-COMPRESS: dict[str, Callable[[bytes], bytes]] = {
-    "gzip": gzip.compress,
-    "zstd": zstandard.ZstdCompressor(write_checksum=True).compress,
-    "bzip2": bz2.compress,
-    "xz": lzma.compress,
-    "LZ4": lambda data: bytes(cramjam.lz4.compress(data)),
-}
 NAMES = sorted(COMPRESS)
 
 

@@ -17,8 +17,8 @@ from kwire_spark.inputs import find
 from kwire_spark.readers import read_batches
 from kwire_spark.storage import STDIN, remote, standard_input
 from tests.pipeline.capture_files import merged, packets, recorded, recordings, write_pcap, write_pcapng
+from tests.pipeline.packing import COMPRESS
 from tests.pipeline.s3_server import Store, serving
-from tests.pipeline.test_archives import COMPRESS
 from tests.pipeline.test_standard_input import Pipe
 
 TRAFFIC = Path(__file__).parents[1] / "data" / "traffic"
@@ -49,18 +49,18 @@ def store(monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
 
 def everywhere(data: bytes, folder: Path, store: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, str]]:
     """The names of inputs with the same bytes, after the file, each with what it is."""
-    for suffix, compress in COMPRESS.items():
-        name = f"a.pcap{suffix}"
+    for kind, compress in {"plain": bytes, **COMPRESS}.items():
+        name = f"a.pcap.{kind}"
         packed = compress(data)
         (folder / name).write_bytes(packed)
-        yield f"file {suffix}", str(folder / name)
+        yield f"file {kind}", str(folder / name)
         store.put(f"bucket/{name}", packed)
-        yield f"object {suffix}", f"s3://bucket/{name}"
+        yield f"object {kind}", f"s3://bucket/{name}"
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(Pipe(packed)))
-        yield f"standard input {suffix}", STDIN
+        yield f"standard input {kind}", STDIN
     made = io.BytesIO()
     with tarfile.open(fileobj=made, mode="w") as packed_files:
-        packed_files.add(folder / "a.pcap.zst", "day/a.pcap.zst")
+        packed_files.add(folder / "a.pcap.zstd", "day/a.pcap.zstd")
     for name, archived in {"a.tar": made.getvalue(), "a.tar.gz": gzip.compress(made.getvalue())}.items():
         store.put(f"bucket/archives/{name}", archived)
         yield f"member of {name}", f"s3://bucket/archives/{name}"
