@@ -7,11 +7,11 @@ file is read whole: of a compressed one, or of the standard input, the beginning
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, suppress
 from ipaddress import ip_address
 
-from kwire_spark.capture.pcapng import MAGIC, OLD_PACKET, ORDERS, PACKET, SECTION, SIMPLE_PACKET
+from kwire_spark.capture.pcapng import MAGIC, OLD_PACKET, ORDERS, PACKET, SECTION, SIMPLE_PACKET, options
 from kwire_spark.storage import STDIN, DamagedStreamError, Window, each, is_compressed, opened, size_of
 
 NAMES = 4
@@ -26,21 +26,20 @@ SIZES = {1: 4, 2: 16}
 
 def address_names(paths: Sequence[str]) -> dict[str, str]:
     """Address → its first name in captures. What cannot be read has none: readers of packets report that."""
-    found: dict[str, str] = {}
-    for names in each(_of_file, paths):
-        for address, name in names.items():
-            if len(found) < MOST:
-                found.setdefault(address, name)
-    return found
+    return _first(pair for names in each(_of_file, paths) for pair in names.items())
 
 
 def _of_file(path: str) -> dict[str, str]:
+    return _first(pair for order, block in _blocks(path) for pair in _names(order, block))
+
+
+def _first(names: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """The first name of each address, until there are too many or no more can be read."""
     found: dict[str, str] = {}
     with suppress(OSError, DamagedStreamError):
-        for order, block in _blocks(path):
-            for address, name in _names(order, block):
-                if len(found) < MOST:
-                    found.setdefault(address, name)
+        for address, name in names:
+            if len(found) < MOST:
+                found.setdefault(address, name)
     return found
 
 
@@ -90,14 +89,8 @@ def _size(data: bytes, at: int, order: str) -> int:
 
 
 def _names(order: str, block: bytes) -> Iterator[tuple[str, str]]:
-    at, stop = 8, len(block) - 4
-    while at + 4 <= stop:
-        kind, size = struct.unpack_from(order + "HH", block, at)
-        value = block[at + 4 : min(at + 4 + size, stop)]
-        if kind == 0:
-            return
+    for kind, value in options(block[8:-4], order):
         length = SIZES.get(kind, 0)
         name = value[length:].split(b"\0", 1)[0]
-        if length and len(value) == size > length and name:
+        if length and name:
             yield str(ip_address(value[:length])), name.decode("utf-8", "replace")[:LONGEST]
-        at += 4 + size + (-size & 3)

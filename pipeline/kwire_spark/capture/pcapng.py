@@ -122,7 +122,7 @@ def _interface(buffer: bytes, at: int, stop: int, order: str, base: int, report:
         return _Interface(None, 0, 1e6, 0)
     number, _, snaplen = struct.unpack_from(order + "HHI", buffer, at + 8)
     unit, offset = 1e6, 0
-    for code, value in _options(buffer[at + 16 : stop - 4], order):
+    for code, value in options(buffer[at + 16 : stop - 4], order):
         if code == TSRESOL and value:
             unit = float((2 if value[0] & 128 else 10) ** (value[0] & 127))
         elif code == TSOFFSET and len(value) == 8:
@@ -130,18 +130,19 @@ def _interface(buffer: bytes, at: int, stop: int, order: str, base: int, report:
     return _Interface(link_of(number), snaplen, unit, offset)
 
 
-def _dropped(options: bytes, order: str) -> int:
+def _dropped(data: bytes, order: str) -> int:
     """The number of packets that were dropped, by the options of a block with statistics."""
-    told = [value for code, value in _options(options, order) if code in (IFDROP, OSDROP) and len(value) == 8]
+    told = [value for code, value in options(data, order) if code in (IFDROP, OSDROP) and len(value) == 8]
     counts = [int(struct.unpack(order + "Q", value)[0]) for value in told]
     return sum(count for count in counts if count <= MOST_DROPPED)
 
 
-def _options(data: bytes, order: str) -> Iterator[tuple[int, bytes]]:
+def options(data: bytes, order: str) -> Iterator[tuple[int, bytes]]:
+    """Codes and values, as options and the records of names have them; not one that is cut off."""
     at = 0
     while at + 4 <= len(data):
         code, size = struct.unpack_from(order + "HH", data, at)
-        if code == 0:
+        if code == 0 or at + 4 + size > len(data):
             return
         yield code, data[at + 4 : at + 4 + size]
         at += 4 + size + (-size & 3)

@@ -13,6 +13,7 @@ from typing import BinaryIO
 from urllib.parse import quote
 
 from kwire_spark.capture.pcap import BELIEVED, HEADER, MAGICS, MODIFIED
+from kwire_spark.capture.pcapng import IFDROP, INTERFACE, SECTION, STATISTICS
 
 FILE_SECONDS, FILE_BYTES = 1.0, 8 << 20
 """A file ends after so many seconds, or when it is larger."""
@@ -152,11 +153,11 @@ class Cutter:
 
 def statistics(interface: str, dropped: int) -> bytes:
     """A pcapng file without packets that says how many were dropped."""
-    section = _block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1))
-    described = _block(1, struct.pack("<HHI", 1, 0, 0) + _option(2, interface.encode(errors="replace")))
+    section = _block(SECTION, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1))
+    described = _block(INTERFACE, struct.pack("<HHI", 1, 0, 0) + _option(2, interface.encode(errors="replace")))
     micros = time.time_ns() // 1000
-    told = struct.pack("<III", 0, micros >> 32, micros & 0xFFFFFFFF) + _option(5, struct.pack("<Q", dropped))
-    return section + described + _block(5, told)
+    told = struct.pack("<III", 0, micros >> 32, micros & 0xFFFFFFFF) + _option(IFDROP, struct.pack("<Q", dropped))
+    return section + described + _block(STATISTICS, told)
 
 
 def _option(code: int, value: bytes) -> bytes:
