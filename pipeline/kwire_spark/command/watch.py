@@ -192,7 +192,7 @@ def watch(
             progress.lost(given.dropped)
             if pending and live is not None:
                 pending = not live.update()
-            status.update(escape(f"{progress} so far; waiting for {visible(given.waiting)} …"))
+            status.update(escape(f"{progress} so far; waiting for {visible(given.name)} …"))
         problem = given.problem
         if given.end() and query.isActive:
             status.update("Reading what was captured …")

@@ -25,9 +25,9 @@ NO_CONNECTOR = (
 
 
 class WatchInput:
-    """``name`` is for reports, ``waiting`` for the terminal. What it captures with runs ``within`` a block."""
+    """``name`` is what it reads, in words. What it captures with runs ``within`` a block."""
 
-    name = waiting = ""
+    name = ""
 
     @property
     def settings(self) -> dict[str, str]:
@@ -64,7 +64,6 @@ class FolderInput(WatchInput):
             raise OptionError(f"{folder}: no such folder")
         self._folder, self._settled = folder, settled
         self.name = f"captures in {folder}"
-        self.waiting = f"captures in {folder}"
 
     def packets(self, spark: SparkSession) -> DataFrame:
         return spark.readStream.format("kafka_packets").option("settled", self._settled).load(self._folder)
@@ -83,7 +82,6 @@ class InterfacesInput(WatchInput):
         from kwire_spark.session import private_folder
 
         self.name = f"packets on {', '.join(interfaces)}"
-        self.waiting = self.name
         folder = Path(mkdtemp(prefix="packets-", dir=private_folder()))
         self._capture = InterfaceCapture(
             interfaces, folder, pcap_filter=pcap_filter or ALL, snap_length=snap_length, most=most
@@ -139,7 +137,6 @@ class TopicInput(WatchInput):
         }
         self._link_type = link_type
         self.name = f"packets in the topic {topic}"
-        self.waiting = self.name
 
     @property
     def settings(self) -> dict[str, str]:
