@@ -212,8 +212,9 @@ def timed(path: Path) -> tuple[float, int]:
     return time.process_time() - start, rows
 
 
-def read(path: Path) -> int:
-    made = frame_batches(read_pieces([str(path)]), NEEDED, table="exchanges", bodies="codes")
+def read(path: Path, share: tuple[int, int] = (0, 1)) -> int:
+    """How many rows a share of the connections gives."""
+    made = frame_batches(read_pieces([str(path)], share=share), NEEDED, table="exchanges", bodies="codes")
     return sum(batch.num_rows for batch in made)
 
 

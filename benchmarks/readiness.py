@@ -21,12 +21,10 @@ import tempfile
 import time
 from pathlib import Path
 
-from benchmarks.garbage import NEEDED
+from benchmarks.garbage import read
 from benchmarks.pipeline_scale import FOLDER, write_capture
 from benchmarks.timing import table
 from kwire import is_native
-from kwire_spark.capture import read_pieces
-from kwire_spark.frames import frame_batches
 from kwire_spark.worker import tune_worker
 
 WARM = 20
@@ -39,7 +37,7 @@ def main() -> None:
     options.add_argument("--mb", type=int, default=1000)
     options.add_argument("--rounds", type=int, default=3)
     options.add_argument("--share", type=int, nargs=2, help=argparse.SUPPRESS)
-    options.add_argument("captures", nargs="*", help=argparse.SUPPRESS)
+    options.add_argument("captures", nargs="*", type=Path, help=argparse.SUPPRESS)
     given = options.parse_args()
     if given.share:
         read_when_told(*given.captures, share=tuple(given.share))
@@ -96,19 +94,14 @@ def shares(warm: Path, path: Path, of: int) -> tuple[float, float]:
     return cpu, clock
 
 
-def read_when_told(warm: str, path: str, *, share: tuple[int, int]) -> None:
+def read_when_told(warm: Path, path: Path, *, share: tuple[int, int]) -> None:
     tune_worker()
-    read(warm, (0, 1))
+    read(warm)
     print("ready", flush=True)
     sys.stdin.readline()
     start = time.process_time()
     read(path, share)
     print(time.process_time() - start, flush=True)
-
-
-def read(path: str, share: tuple[int, int]) -> int:
-    made = frame_batches(read_pieces([path], share=share), NEEDED, table="exchanges", bodies="codes")
-    return sum(batch.num_rows for batch in made)
 
 
 if __name__ == "__main__":
