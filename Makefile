@@ -163,6 +163,7 @@ bench: $(PEERS)/.ready  ## measure against peers, interpreted and compiled
 	$(PEERS)/bin/python -m benchmarks.compiler
 	$(PEERS)/bin/python -m benchmarks.pipeline_scale
 	$(PEERS)/bin/python -m benchmarks.readiness
+	$(PEERS)/bin/python -m benchmarks.report_page
 
 bench-peers: $(PEERS)/.ready  ## measure beside peers in Python, Go, Rust and Java, and write docs/benchmarks
 	$(PEERS)/bin/python -m benchmarks.peers
