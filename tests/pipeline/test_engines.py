@@ -17,6 +17,7 @@ from kwire_spark.command import run
 from kwire_spark.command.engines import LOCAL_LIMIT, Engine, LocalEngine, SparkEngine, engine_for
 from kwire_spark.inputs import Inputs
 from kwire_spark.options import OptionError
+from kwire_spark.tables.relations import collect, query
 from tests.effort import one_in
 from tests.pipeline.small_sample import left_behind
 
@@ -93,6 +94,22 @@ def test_tables_of_either_engine_are_read_by_either(
                 assert run([command, str(tmp_path / wrote), "--engine", reads, "--out", out, "-q"]) == 0
                 told.add(capsys.readouterr().out.partition("Report:")[0])
     assert len(told) == 2
+
+
+def test_a_table_that_spark_keeps_is_computed_once(spark: SparkSession, tmp_path: Path) -> None:
+    engine, computed = SparkEngine("local[2]", "parquet", "out", brief=True), tmp_path / "computed"
+
+    def noted(batches: Any) -> Any:
+        with computed.open("a") as file:
+            file.write("computed ")
+        yield from batches
+
+    table: Any = engine.cached(spark.range(3, numPartitions=1).mapInArrow(noted, "id bigint"))
+    more = query("SELECT id + 1 AS id FROM {table}", table=table)
+    assert collect("SELECT sum(id) AS ids FROM {more}", more=more) == [{"ids": 6}]
+    assert collect("SELECT max(id) AS id FROM {table} WHERE id < 2", table=table) == [{"id": 1}]
+    assert computed.read_text() == "computed "
+    table.unpersist()
 
 
 WITHOUT = """

@@ -43,14 +43,16 @@ LISTS = frozenset(field.name for field in _FIELDS if pa.types.is_list(field.type
 
 def query(text: str, **tables: R) -> R:
     """The result of a query, as a table of the same engine. ``text`` has the name of each table in braces."""
-    first: Any = next(iter(tables.values()))
+    found: dict[str, Any] = tables
+    first = next(iter(found.values()))
     if isinstance(first, LocalTable):
-        local: Any = tables
-        assert {table.database for table in local.values()} == {first.database}
-        names = {name: table.name for name, table in local.items()}
+        assert {table.database for table in found.values()} == {first.database}
+        names = {name: table.name for name, table in found.items()}
         result: Any = first.database.select(text.format(**names))
     else:
-        result = first.sparkSession.sql(text, **tables)
+        # Spark drops its names for the tables after this, and with the name of a persisted table what it keeps of it:
+        # not with the name of a query on the table.
+        result = first.sparkSession.sql(text, **{name: table.where("true") for name, table in found.items()})
     return result  # type: ignore[no-any-return]
 
 
