@@ -55,7 +55,8 @@ class ConnectionDecoder:
     and messages, such as ``{"ApiVersionsRequest", "Envelope"}``, decodes their bodies only.
 
     The default policy accepts what Kafka accepts, because an observer wants to know what was sent, correct or not.
-    Sizes above ``max_frame`` bytes are not accepted as frame sizes. At most ``max_in_flight`` requests, of
+    Sizes above ``max_frame`` bytes are not accepted as frame sizes, nor ``max_found`` where a frame is searched for:
+    of no more bytes than these, it takes less time. At most ``max_in_flight`` requests, of
     ``max_in_flight_bytes`` in all, wait for their responses; beyond that the oldest ones become ``Unanswered``. So do
     requests that precede an answered one, since servers answer in order.
 
@@ -78,6 +79,7 @@ class ConnectionDecoder:
         bodies: bool | Collection[str] = True,
         start: Literal["unknown", "beginning"] = "unknown",
         max_frame: int = MAX_FRAME,
+        max_found: int = MAX_FRAME,
         max_in_flight: int = 1000,
         max_in_flight_bytes: int = MAX_FRAME,
         max_decoded: int = MAX_FRAME,
@@ -89,11 +91,12 @@ class ConnectionDecoder:
         self._keep_requests = keep_requests
         self._reader = EventReader(catalog, policy, bodies=bodies)
         self._in_flight = InFlightRequests(max_in_flight, max_in_flight_bytes)
-        self._requests = RequestFraming(catalog, max_frame)
-        self._responses = ResponseFraming(catalog, self._in_flight, max_frame)
+        max_found = min(max_found, max_frame)
+        self._requests = RequestFraming(catalog, max_found)
+        self._responses = ResponseFraming(catalog, self._in_flight, max_found)
         beginning = start == "beginning"
-        self._from_client = FrameSplitter(self._requests, CLIENT, max_frame, beginning=beginning)
-        self._from_server = FrameSplitter(self._responses, SERVER, max_frame, beginning=beginning)
+        self._from_client = FrameSplitter(self._requests, CLIENT, max_frame, max_found, beginning=beginning)
+        self._from_server = FrameSplitter(self._responses, SERVER, max_frame, max_found, beginning=beginning)
         self._closed = False
 
     def feed(self, direction: Direction, data: bytes | bytearray | memoryview, time: float) -> list[Event]:

@@ -86,10 +86,13 @@ class FrameSplitter:
             "_framing",
             "_ignored",
         ),
-        *("_intact", "_kind", "_max_frame", "_missing", "_search", "_size", "_started", "_synced", "losses", "ready"),
+        *("_intact", "_kind", "_max_found", "_max_frame", "_missing", "_search", "_size", "_started", "_synced"),
+        *("losses", "ready"),
     )
 
-    def __init__(self, framing: Framing, direction: Direction, max_frame: int, *, beginning: bool) -> None:
+    def __init__(
+        self, framing: Framing, direction: Direction, max_frame: int, max_found: int, *, beginning: bool
+    ) -> None:
         if not 0 < max_frame < MIN_TLS_SIZE:
             raise ValueError(f"max_frame must be below {MIN_TLS_SIZE}, not {max_frame}")
         self.losses = 0
@@ -97,6 +100,7 @@ class FrameSplitter:
         self._framing = framing
         self._direction = direction
         self._max_frame = max_frame
+        self._max_found = max_found  # the size of frames that are searched for
         self._beginning = beginning
         self._synced = beginning  # whether a frame is known to begin where the last one ended
         self._buffer = bytearray()
@@ -283,7 +287,7 @@ class FrameSplitter:
             self._kind, self._size = kind, size
         else:
             self._search = Search(
-                self._framing, self._base + at, self._started, self._max_frame, trusted=self._synced
+                self._framing, self._base + at, self._started, self._max_found, trusted=self._synced
             )
             if kind != IMPOSSIBLE:
                 self._search.expect(self._base + at + 4 + size, kind)
@@ -292,9 +296,11 @@ class FrameSplitter:
     def _advance_search(self, search: Search, time: float) -> bool:
         """Continue the search. Returns whether it found a frame, which is then under way."""
         found = search.advance(self._buffer, self._base, time, ended=self._ended)
-        self._skip(found.start if found else search.settled, time, search.reason, whole=found is not None)
         if found is None:
+            if len(self._buffer) - self._at >= MAX_SKIPPED:
+                self._skip(search.settled, time, search.reason, whole=False)
             return False
+        self._skip(found.start, time, search.reason, whole=True)
         self._search, self._synced = None, search.synced
         self._started, self._kind, self._size = found.started, found.kind, found.end - found.start - 4
         return True

@@ -17,6 +17,8 @@ from kwire.native import mypyc_attr
 from kwire.secrets import may_contain
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from kwire.connection.api_catalog import ApiCatalog
     from kwire.connection.in_flight import InFlightRequests
 
@@ -47,6 +49,7 @@ request has the version, and its password where a request has the client id."""
 _REQUEST: Final = Struct(">hhih")
 _PREFIX: Final = Struct(">ihhih")
 _ID: Final = Struct(">i")
+_RESPONSE_PREFIX: Final = Struct(">ii")
 
 
 @mypyc_attr(serializable=True)
@@ -68,9 +71,12 @@ class Framing:
         ``IMPOSSIBLE``."""
         raise NotImplementedError
 
-    def find_candidate(self, buffer: bytearray, start: int, stop: int) -> int:
-        """The first index from ``start`` where a frame may begin whose prefix ends at or before ``stop``; -1 if
-        none."""
+    def starts(self, buffer: bytearray, start: int, stop: int) -> Iterator[re.Match[bytes]]:
+        """Matches at all indexes from ``start`` where a frame may begin whose prefix ends at or before ``stop``."""
+        raise NotImplementedError
+
+    def size_at(self, buffer: bytearray, at: int) -> int:
+        """The size that a frame at one of these indexes would have; -1 if none can begin there."""
         raise NotImplementedError
 
     def is_promising(self, buffer: bytearray, at: int) -> bool:
@@ -96,11 +102,11 @@ class RequestFraming(Framing):
 
     __slots__ = ("_catalog", "_pattern", "expects_tokens")
 
-    def __init__(self, catalog: ApiCatalog, max_frame: int) -> None:
+    def __init__(self, catalog: ApiCatalog, max_found: int) -> None:
         super().__init__(prefix_size=14, lookahead=64)
         self.expects_tokens = False
         self._catalog = catalog
-        self._pattern = _request_pattern(catalog.keys, max_frame)
+        self._pattern = _request_pattern(catalog.keys, max_found.bit_length())
 
     def classify(self, buffer: bytes | bytearray, at: int, size: int) -> int:
         if self.expects_tokens and size < self.prefix_size - 4:
@@ -118,15 +124,13 @@ class RequestFraming(Framing):
             return TOKEN
         return POSSIBLE if fits and api_key >= 0 and 0 <= version <= MAX_VERSION else IMPOSSIBLE
 
-    def find_candidate(self, buffer: bytearray, start: int, stop: int) -> int:
-        while match := self._pattern.search(buffer, start, stop):
-            index: int = match.start()
-            size, api_key, version, _, length = _PREFIX.unpack_from(buffer, index)
-            if self._catalog.header_version(api_key, version) >= 0 or self._catalog.is_newer(api_key, version):
-                if length <= size - 10:
-                    return index
-            start = index + 1
-        return -1
+    def starts(self, buffer: bytearray, start: int, stop: int) -> Iterator[re.Match[bytes]]:
+        return self._pattern.finditer(buffer, start, stop)
+
+    def size_at(self, buffer: bytearray, at: int) -> int:
+        size: int
+        size, api_key, version, _, length = _PREFIX.unpack_from(buffer, at)
+        return size if length <= size - 10 and self._catalog.is_plausible(api_key, version) else -1
 
     def is_promising(self, buffer: bytearray, at: int) -> bool:
         start = at + _PREFIX.size
@@ -169,14 +173,14 @@ class ResponseFraming(Framing):
     Their prefix is size and correlation id.
     """
 
-    __slots__ = ("_catalog", "_in_flight", "_max_frame", "expects_tokens")
+    __slots__ = ("_catalog", "_in_flight", "_max_found", "expects_tokens")
 
-    def __init__(self, catalog: ApiCatalog, in_flight: InFlightRequests, max_frame: int) -> None:
+    def __init__(self, catalog: ApiCatalog, in_flight: InFlightRequests, max_found: int) -> None:
         super().__init__(prefix_size=8, lookahead=7)
         self.expects_tokens = False
         self._catalog = catalog
         self._in_flight = in_flight
-        self._max_frame = max_frame
+        self._max_found = max_found
 
     def classify(self, buffer: bytes | bytearray, at: int, size: int) -> int:
         if size < 4:
@@ -187,16 +191,15 @@ class ResponseFraming(Framing):
             return EXPECTED
         return TOKEN if self.expects_tokens and size <= MAX_TOKEN else POSSIBLE
 
-    def find_candidate(self, buffer: bytearray, start: int, stop: int) -> int:
+    def starts(self, buffer: bytearray, start: int, stop: int) -> Iterator[re.Match[bytes]]:
         if not len(self._in_flight):
-            return -1
-        pattern = _response_pattern(self._max_frame, frozenset(self._in_flight.id_prefixes))
-        while match := pattern.search(buffer, start, stop):
-            index: int = match.start()
-            if _ID.unpack_from(buffer, index + 4)[0] in self._in_flight:
-                return index
-            start = index + 1
-        return -1
+            return iter(())
+        pattern = _response_pattern(self._max_found.bit_length(), frozenset(self._in_flight.id_prefixes))
+        return pattern.finditer(buffer, start, stop)
+
+    def size_at(self, buffer: bytearray, at: int) -> int:
+        size, correlation_id = _RESPONSE_PREFIX.unpack_from(buffer, at)
+        return int(size) if correlation_id in self._in_flight else -1
 
     def is_promising(self, buffer: bytearray, at: int) -> bool:
         return True
@@ -242,26 +245,28 @@ def is_gssapi(data: bytes | bytearray, at: int, size: int) -> bool:
     return skip + length == size and data[at + skip] == 0x06
 
 
-@lru_cache(8)
-def _request_pattern(keys: frozenset[int], max_frame: int) -> re.Pattern[bytes]:
-    """Matches 14 bytes: a size, a known API key, a version, a correlation id, the length of a client id."""
+@lru_cache(32)
+def _request_pattern(keys: frozenset[int], bits: int) -> re.Pattern[bytes]:
+    """Matches where 14 bytes are: a size, a known API key, a version, a correlation id, the length of a client id."""
     high = b"".join(re.escape(bytes([byte])) for byte in sorted({key >> 8 & 0xFF for key in keys}))
     low = b"".join(re.escape(bytes([byte])) for byte in sorted({key & 0xFF for key in keys}))
-    return re.compile(
-        rb"(?s)(?!\0\0\0[\0-\x09])[\0-%b]...[%b][%b]\0.....(?:[\0-\x7f].|\xff\xff)"
-        % (_high_byte(max_frame), high or b"\0", low or b"\0")
-    )
+    rest = rb"[%b][%b]\0.....(?:[\0-\x7f].|\xff\xff)" % (high or b"\0", low or b"\0")
+    return _pattern(10, bits, rest)
 
 
 @lru_cache(64)
-def _response_pattern(max_frame: int, id_prefixes: frozenset[int]) -> re.Pattern[bytes]:
-    """Matches 8 bytes: a size, and a correlation id with one of these upper halves."""
+def _response_pattern(bits: int, id_prefixes: frozenset[int]) -> re.Pattern[bytes]:
+    """Matches where 8 bytes are: a size, and a correlation id with one of these upper halves."""
     ids = b"|".join(re.escape(prefix.to_bytes(2, "big", signed=True)) for prefix in sorted(id_prefixes))
     if len(id_prefixes) > MAX_ID_PREFIXES:
         ids = b".."
-    return re.compile(rb"(?s)(?!\0\0\0[\0-\x03])[\0-%b]...(?:%b).." % (_high_byte(max_frame), ids))
+    return _pattern(4, bits, b"(?:%b).." % ids)
 
 
-def _high_byte(max_frame: int) -> bytes:
-    """The highest first byte of a size, escaped for a pattern."""
-    return re.escape(bytes([max_frame >> 24]))
+def _pattern(least: int, bits: int, rest: bytes) -> re.Pattern[bytes]:
+    """Matches the first byte of a size that ``rest`` follows: of at least so many bytes, in so many bits. It takes no
+    more than this byte, so that the next match may begin within."""
+    digits = ((1 << bits) - 1).to_bytes(4, "big").lstrip(b"\0")
+    parts = [rb"\0"] * (4 - len(digits)) + [rb"[\0-%b]" % re.escape(digits[:1])] + [b"."] * (len(digits) - 1)
+    small = rb"(?!(?<=\0)\0\0[\0-\x%02x])" % (least - 1)
+    return re.compile(b"(?s)%b%b(?=%b%b)" % (parts[0], small, b"".join(parts[1:]), rest))

@@ -8,7 +8,6 @@ proportional to the number of bytes.
 from __future__ import annotations
 
 from heapq import heapify, heappop, heappush
-from struct import Struct
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kwire.connection.framing import DECODES, EXPECTED, IMPLAUSIBLE, NEWER, PLAUSIBLE
@@ -29,8 +28,6 @@ candidates between become few."""
 MAX_EFFORT: Final = 8
 """Upper limit of bytes decoded to score candidates, as a multiple of the bytes searched."""
 
-_SIZE: Final = Struct(">i")
-
 
 class Candidate(NamedTuple):
     """A place where a frame may begin, to be decided on when the stream reaches the position ``due``.
@@ -48,17 +45,18 @@ class Candidate(NamedTuple):
 
 @mypyc_attr(serializable=True)
 class Search:
-    """A search that starts at position ``begin``; the byte there arrived at time ``started``.
+    """A search that starts at position ``begin``; the byte there arrived at time ``started``. Frames above
+    ``max_found`` bytes are not found.
 
     ``trusted``: whether the frame before is known to have ended there. Once a frame is found, ``synced`` is whether
     the next one is known to begin where it ends.
     """
 
-    def __init__(self, framing: Framing, begin: int, started: float, max_frame: int, *, trusted: bool) -> None:
+    def __init__(self, framing: Framing, begin: int, started: float, max_found: int, *, trusted: bool) -> None:
         self._framing = framing
         self._begin = begin
         self._started = started
-        self._max_frame = max_frame
+        self._max_found = max_found
         self._trusted = trusted
         self._scanned = begin + 1  # all candidates that begin before this position are known, or passed over
         self._seen = begin  # the end of the bytes so far
@@ -87,24 +85,35 @@ class Search:
             heapify(self._candidates)
         while True:
             due = self._candidates[0].due if self._candidates else stop + 1
-            until = min(due, stop)
-            index = self._framing.find_candidate(buffer, self._scanned - base, until - base)
-            if index >= 0:
-                self._add_candidate(base + index, _SIZE.unpack_from(buffer, index)[0], time)
-                self.found += 1
-                self._scanned = base + index + 1 + max(0, self.found - MANY_FOUND)
+            if self._find(buffer, base, min(due, stop), time):
                 continue
-            self._scanned = max(self._scanned, until - self._framing.prefix_size + 1)
             if due > stop:
                 return None
             candidate = heappop(self._candidates)
             if self._can_afford(candidate) and self._accept(candidate, buffer, base, ended):
                 return candidate
 
-    def _add_candidate(self, start: int, size: int, time: float) -> None:
-        if size > self._max_frame:
-            return
-        end = start + 4 + size
+    def _find(self, buffer: bytearray, base: int, until: int, time: float) -> bool:
+        """Add candidates whose prefix ends before the position ``until``. Whether to go on: one of them is due by
+        then, or bytes after it are passed over."""
+        framing, most = self._framing, self._max_found
+        for match in framing.starts(buffer, self._scanned - base, until - base):
+            index: int = match.start()
+            size = framing.size_at(buffer, index)
+            if size < 0:
+                continue
+            self.found += 1
+            start = base + index
+            end = start + 4 + size
+            if size <= most:
+                self._add_candidate(start, end, time)
+            if end <= until or self.found > MANY_FOUND:
+                self._scanned = start + 1 + max(0, self.found - MANY_FOUND)
+                return True
+        self._scanned = max(self._scanned, until - framing.prefix_size + 1)
+        return False
+
+    def _add_candidate(self, start: int, end: int, time: float) -> None:
         heappush(self._candidates, Candidate(end, start, end, time, EXPECTED, False))
         if len(self._candidates) > MAX_CANDIDATES:
             ordered, half = sorted(self._candidates), MAX_CANDIDATES // 2

@@ -11,6 +11,7 @@ import pytest
 from kwire.connection import (
     CLIENT,
     SERVER,
+    ConnectionDecoder,
     Direction,
     Event,
     Gap,
@@ -450,3 +451,11 @@ def test_of_headers_that_are_imitated_few_are_followed() -> None:
     search = Search(RequestFraming(catalog, MAX_FRAME), 0, 0.0, MAX_FRAME, trusted=False)
     search.advance(bytearray(data), 0, 0.0, ended=False)
     assert search.found < MANY_FOUND + (2 * len(data)) ** 0.5
+
+
+def test_larger_frames_than_asked_for_are_not_searched_for_but_followed() -> None:
+    small, large = (asked(HeartbeatRequest(group_id="g" * size), 4, size)[1] for size in (10, 300))
+    for most, found in ((len(large) - 4, [large, small, large]), (len(large) - 5, [small, large])):
+        decoder = ConnectionDecoder(PROTOCOL, max_found=most)
+        events = play([(CLIENT, b"\xff" * 5 + large + small + large)], decoder)
+        assert messages(events) == [(CLIENT, data[4:]) for data in found]
