@@ -87,7 +87,7 @@ def test_frames_that_cannot_be_read_exclude_a_side_early(tmp_path: Any, swapped:
             looked.append(piece)
             yield piece
 
-    assert sides.score(noted(), PROTOCOL, swapped=swapped) == 0
+    assert sides.score(noted(), sides.WINDOW, PROTOCOL, swapped=swapped) == 0
     assert len(looked) < 2 * len(given) / 3
 
 

@@ -13,6 +13,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 from kwire.connection import ConnectionDecoder, NotKafka, RequestEvent, ResponseEvent, Skipped, Undecodable
+from kwire.connection.api_catalog import ApiCatalog
 from kwire.connection.detect import sniff_protocol
 from kwire.native import mypyc_attr
 from kwire.policy import STRICT
@@ -49,9 +50,14 @@ FOREIGN: Final = 1 << 62
 NOT_YET: Final = "which side is the broker was not known yet"
 
 
-def score(pieces: Iterable[Piece], protocol: MessageRegistry, *, swapped: bool) -> int:
-    """What speaks for the client of the capture to be the client, or with ``swapped`` its server."""
-    decoder = ConnectionDecoder(protocol, policy=STRICT, max_in_flight_bytes=WINDOW, max_decoded=WINDOW)
+def score(
+    pieces: Iterable[Piece], size: int, protocol: MessageRegistry, *, swapped: bool, enough: int = FOREIGN
+) -> int:
+    """What speaks for the client of the capture to be the client, or with ``swapped`` its server, up to ``enough``.
+    The pieces have at most ``size`` bytes."""
+    decoder = ConnectionDecoder(protocol, policy=STRICT, bodies=False, max_found=size, max_in_flight_bytes=WINDOW)
+    catalog = ApiCatalog(protocol, WINDOW)
+    requests: dict[int, bool | None] = {}  # whether they can be read, by position
     total = undecodable = 0
     for (kind, sender), run in groupby(pieces, key=attrgetter("kind", "direction")):
         direction = OPPOSITE[sender] if swapped else sender
@@ -63,13 +69,20 @@ def score(pieces: Iterable[Piece], protocol: MessageRegistry, *, swapped: bool) 
             events = decoder.close(0.0)
         for event in events:
             if isinstance(event, RequestEvent):
-                total += event.message is not None
+                read = requests[event.position] = catalog.reads_body(event)
+                total += read is True
+                undecodable += read is False
             elif isinstance(event, ResponseEvent) and isinstance(event.request, RequestEvent):
-                total += 1 if event.message is None or event.request.message is None else ENOUGH
+                asked, read = requests[event.request.position], catalog.reads_body(event)
+                if asked is not False and read is not False:
+                    total += ENOUGH if asked and read else 1
+                undecodable += read is False
             elif isinstance(event, NotKafka):
                 return FOREIGN
             elif isinstance(event, Undecodable):
                 undecodable += 1
+            if total >= enough:
+                return total
         if not total and undecodable >= HOPELESS:
             return 0
     return total
@@ -144,10 +157,7 @@ class Undecided:
             return None
         scores = self._scores
         if self._told + sum(self._passed.values()) < MOST:
-            given, other = (
-                score(self._pieces, self._projection.protocol, swapped=swapped) for swapped in (False, True)
-            )
-            scores = scores[0] + given, scores[1] + other
+            scores = self._scored()
         swapped = self._swapped(*scores, ended=ended)
         if swapped is not None:
             self.decided = ConnectionRows(self.connection, self._projection, swapped=swapped)
@@ -190,6 +200,16 @@ class Undecided:
         found = {"connection": self.connection.id, column: size}
         reason = LIKE_TLS if self._encrypted > 1 else UNDECIDED
         return self._projection.rows([self._projection.layout.corrupt(piece.source, piece.position, reason, **found)])
+
+    def _scored(self) -> tuple[int, int]:
+        """The scores with what waits; of the side that wins, as much as it takes to decide."""
+        pieces, size, protocol, (given, other) = self._pieces, self._size, self._projection.protocol, self._scores
+        first = given + score(pieces, size, protocol, swapped=False, enough=ENOUGH - given)
+        enough = ENOUGH * max(first, 1) - other if first < ENOUGH else FOREIGN
+        other += score(pieces, size, protocol, swapped=True, enough=enough)
+        if first >= ENOUGH and other:
+            first = given + score(pieces, size, protocol, swapped=False, enough=ENOUGH * other - given)
+        return first, other
 
     def _swapped(self, given: int, other: int, *, ended: bool) -> bool | None:
         """Whether the client is what the capture has as the server, by the scores; ``None`` if that is undecided."""
