@@ -110,12 +110,13 @@ class Run:
 
     def clients(self, exchanges: Relation | None = None) -> Relation:
         """CLIENTS of all inputs, computed in one pass and cached."""
-        from kwire_spark.tables.clients import EXCHANGE_COLUMNS, REFUSAL_COLUMNS, clients
+        from kwire_spark.tables.clients import REFUSAL_COLUMNS, clients
 
         if self.inputs.tables:
             return self.cached(clients(self.read("clients")))
         if exchanges is None:
-            exchanges = self.read("exchanges", *EXCHANGE_COLUMNS, bodies="codes")
+            with self.step(f"Reading {self.inputs}"):
+                exchanges = self.engine.counted(self.inputs, self.options | {"bodies": "codes"})
         metrics = [self.read("clients")] if self.inputs.metrics else []
         return self.cached(clients(exchanges, self.read("refusals", *REFUSAL_COLUMNS), *metrics))
 

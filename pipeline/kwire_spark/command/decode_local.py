@@ -14,6 +14,7 @@ from kwire_spark.columns import CLIENTS
 from kwire_spark.readers import TABLES, read_batches
 from kwire_spark.reports.basis import problems_of
 from kwire_spark.tables.clients import EXCHANGE_COLUMNS, REFUSAL_COLUMNS, clients
+from kwire_spark.tables.counting import COUNTED, counted
 from kwire_spark.tables.files import DATE, ParquetTable, parquet_table, write_parquet
 from kwire_spark.tables.names import TOPICS, names_of, told_by, with_names
 from kwire_spark.tables.record_structs import RecordStructs, record_kinds
@@ -77,12 +78,13 @@ class LocalTables:
 
     def add_clients(self) -> None:
         """Write the table ``clients``."""
-        exchanges, refusals = (
-            self._database.table(columns).add(self._stored(name, columns))
-            for name, columns in (("exchanges", EXCHANGE_COLUMNS), ("refusals", REFUSAL_COLUMNS))
-        )
-        metrics = self._database.table(CLIENTS.names).add(
-            read_batches("clients", self._run.inputs, (), self._run.options)
+        exchanges, refusals, metrics = (
+            self._database.table(columns).add(batches)
+            for columns, batches in (
+                (COUNTED.names, counted(self._stored("exchanges", EXCHANGE_COLUMNS))),
+                (REFUSAL_COLUMNS, self._stored("refusals", REFUSAL_COLUMNS)),
+                (CLIENTS.names, read_batches("clients", self._run.inputs, (), self._run.options)),
+            )
         )
         self.seen = clients(exchanges, refusals, metrics)
         self._add("clients", self.seen.batches(CLIENTS), CLIENTS)

@@ -36,6 +36,9 @@ class Engine(Protocol):
     def read(self, table: str, inputs: Inputs, columns: Sequence[str], options: Mapping[str, str]) -> Relation:
         """These columns of a table of :mod:`kwire_spark.tables.read`, such as ``exchanges``."""
 
+    def counted(self, inputs: Inputs, options: Mapping[str, str]) -> Relation:
+        """The exchanges of the inputs, as ``tables.clients`` takes them."""
+
     def cached(self, table: Relation) -> Relation:
         """The table, computed now and kept."""
 
@@ -99,6 +102,11 @@ class SparkEngine:
         }
         return reads[table](inputs, columns=columns, spark=self.session, **options)
 
+    def counted(self, inputs: Inputs, options: Mapping[str, str]) -> Relation:
+        from kwire_spark.tables.clients import EXCHANGE_COLUMNS
+
+        return self.read("exchanges", inputs, EXCHANGE_COLUMNS, options)
+
     def cached(self, table: Any) -> Relation:
         table = table.persist()
         table.count()
@@ -137,6 +145,14 @@ class LocalEngine:
 
         names = columns or TABLES[table].names
         return self._database.table(names).add(read_batches(table, inputs, names, options))
+
+    def counted(self, inputs: Inputs, options: Mapping[str, str]) -> Relation:
+        from kwire_spark.readers import read_batches
+        from kwire_spark.tables.clients import EXCHANGE_COLUMNS
+        from kwire_spark.tables.counting import COUNTED, counted
+
+        exchanges = read_batches("exchanges", inputs, EXCHANGE_COLUMNS, options)
+        return self._database.table(COUNTED.names).add(counted(exchanges))
 
     def cached(self, table: Relation) -> Relation:
         return table

@@ -1,7 +1,8 @@
 """The table CLIENTS from exchanges and refusals, in one pass over them.
 
 Takes tables of EXCHANGES, from captures and request logs alike, of REFUSALS, and of CLIENTS that were counted before,
-recognized by their columns. Of the first two only ``EXCHANGE_COLUMNS`` and ``REFUSAL_COLUMNS`` are needed.
+in whole or for each connection, recognized by their columns. Of the first two only ``EXCHANGE_COLUMNS`` and
+``REFUSAL_COLUMNS`` are needed.
 """
 
 from __future__ import annotations
@@ -94,7 +95,8 @@ def _seen(name: str, columns: Collection[str]) -> str:
         size, begun, unread = "0", "0", "CAST(NULL AS BIGINT)"
     elif "requests" in columns:
         seen_in, error, refused, size, begun, unread = "seen_in", "errors", "refused", "bytes", "begun", "unread"
-        rows = "first_seen, last_seen, requests, CAST(NULL AS STRING) AS connection, connections"
+        connection = "connection" if "connection" in columns else "CAST(NULL AS STRING) AS connection"
+        rows = f"first_seen, last_seen, requests, {connection}, connections"
     else:
         raise ValueError(f"expected exchanges, refusals or clients, got columns {', '.join(columns)}")
     who = ", ".join(one if one in known else f"CAST(NULL AS STRING) AS {one}" for one in IDENTITY)
