@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kwire.logs.segment import FILE_NAME
 from kwire_spark.capture.pcap import MAGICS as PCAP
 from kwire_spark.capture.pcapng import MAGIC as PCAPNG
 from kwire_spark.options import OptionError, Options
@@ -188,7 +187,7 @@ def sniff(path: str) -> tuple[str | None, str]:
     name = Path(path).name
     try:
         place(path).check()
-        if FILE_NAME.fullmatch(name):
+        if _is_log(name):
             return LOG, ""
         if _BESIDE_SEGMENTS.fullmatch(name):
             return PART, ""
@@ -214,6 +213,15 @@ def sniff(path: str) -> tuple[str | None, str]:
     if _PROMETHEUS.search(head) or _BEANS.match(head):
         return METRICS, ""
     return None, "no line looks like a broker's log"
+
+
+def _is_log(name: str) -> bool:
+    """Whether a file of this name has records of a partition."""
+    if not name.endswith((".log", ".checkpoint")):
+        return False
+    from kwire.logs.segment import FILE_NAME  # takes time that other inputs need not spend
+
+    return FILE_NAME.fullmatch(name) is not None
 
 
 def _head(path: str) -> bytes:

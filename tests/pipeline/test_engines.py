@@ -114,13 +114,18 @@ def test_a_table_that_spark_keeps_is_computed_once(spark: SparkSession, tmp_path
 
 WITHOUT = """
 import sys
-for name in ("pyspark", "kwire.client", *(f"kwire_spark.readers.{of}" for of in ("capture", "log", "metrics"))):
+readers = (f"kwire_spark.readers.{of}" for of in ("capture", "log", "metrics"))
+for name in ("pyspark", "kwire.client", "kwire.logs", *readers):
     sys.modules[name] = None
 from kwire_spark.command import COMMANDS, group, run
 for name in COMMANDS:
     group.get_command(None, name)
 assert "pyarrow" not in sys.modules
-sys.exit(run(sys.argv[1:]))
+code = run(sys.argv[1:])
+assert "pandas" not in sys.modules
+import pyarrow
+assert pyarrow.table({"id": [1]}).to_pandas().shape == (1, 1), "it is still found by who wants it"
+sys.exit(code)
 """
 
 

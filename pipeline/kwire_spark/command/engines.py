@@ -6,8 +6,10 @@ Both give the same tables, as ``tables.relations`` that answer the same queries.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from importlib.abc import MetaPathFinder
 from typing import TYPE_CHECKING, Any, Protocol
 
 from kwire_spark.options import OptionError
@@ -129,10 +131,33 @@ def _check_format(session: Any, name: str) -> None:
         raise OptionError(f"--table-format {name}: Spark has no such format; try parquet, csv, json or orc") from None
 
 
+class _NoPandas(MetaPathFinder):
+    def find_spec(self, fullname: str, path: object = None, target: object = None) -> None:
+        if fullname == "pandas":
+            raise ModuleNotFoundError(fullname)
+
+
+def _leave_out_pandas() -> None:
+    """Have pyarrow not import pandas with the first array, which takes as long as everything else that a small input
+    needs. What converts to pandas imports it all the same."""
+    if "pandas" in sys.modules:
+        return
+    import pyarrow as pa
+
+    sys.meta_path.insert(0, hiding := _NoPandas())
+    try:
+        pa.array([])
+    finally:
+        sys.meta_path.remove(hiding)
+
+
 class LocalEngine:
     """This process: tables are SQLite's, and what it writes is Parquet."""
 
     told = "Read without Spark."
+
+    def __init__(self) -> None:
+        _leave_out_pandas()
 
     @cached_property
     def _database(self) -> Database:
