@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -12,7 +12,7 @@ from kwire_kafka import PROTOCOL, ApiKey
 from kwire_spark.reports.release_support import BETWEEN_BROKERS
 from kwire_spark.reports.report import Column
 from kwire_spark.reports.text import visible
-from kwire_spark.tables.clients import FORWARDED, KNOWN, METRICS, SERVER_LOG
+from kwire_spark.tables.clients import FORWARDED, KEYS, KNOWN, METRICS, SERVER_LOG
 from kwire_spark.tables.relations import collect
 
 if TYPE_CHECKING:
@@ -84,6 +84,9 @@ class Use:
         return self.of_broker or self.api_key in BETWEEN_BROKERS
 
 
+_ORDER = (*KEYS, "source", "position")
+
+
 def collected(clients: Relation, order: str) -> tuple[list[Row], int]:
     """At most :data:`MAX_ROWS` rows of CLIENTS, the earliest first, and the number of others: of more, those that are
     first in this order are taken."""
@@ -92,7 +95,12 @@ def collected(clients: Relation, order: str) -> tuple[list[Row], int]:
     if len(found) > MAX_ROWS:
         found = collect(f"SELECT * {known} ORDER BY {order} LIMIT {MAX_ROWS}", clients=clients)
         more = collect(f"SELECT count(*) AS number {known}", clients=clients)[0]["number"] - MAX_ROWS
-    return sorted(found, key=lambda row: (row["first_seen"] is None, str(row["first_seen"]), str(row))), more
+    return sorted(found, key=_earliest_first), more
+
+
+def _earliest_first(row: Row) -> tuple[Any, ...]:
+    """The order of rows of CLIENTS, whatever engine they are of."""
+    return row["first_seen"] is None, row["first_seen"], *[repr(row[name]) for name in _ORDER]
 
 
 def by_client(rows: Iterable[Row]) -> list[tuple[Client, Row]]:
@@ -168,7 +176,7 @@ def completed(clients: Iterable[Client]) -> dict[Client, Client]:
 def client_of(row: Row) -> Client:
     """The client according to this row alone; missing columns are unknown."""
     name, version, principal = row.get("software_name"), row.get("software_version"), row.get("principal")
-    software = " ".join(part for part in (name, version) if part) or None
+    software = " ".join(filter(None, (name, version))) or None
     return Client(row["client_id"], row["client_host"], software, None if principal == ANONYMOUS else principal)
 
 
@@ -199,9 +207,9 @@ def grouped(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list
 
 def highest(rows: Iterable[Row], count: str) -> int:
     """The highest sum of a count in any type of input."""
-    sums: Counter[str] = Counter()
+    sums: dict[str, int] = {}
     for row in rows:
-        sums[row["seen_in"]] += row[count]
+        sums[row["seen_in"]] = sums.get(row["seen_in"], 0) + row[count]
     return max(sums.values())
 
 

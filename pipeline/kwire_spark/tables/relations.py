@@ -12,7 +12,7 @@ import math
 import re
 import sqlite3
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
@@ -46,9 +46,7 @@ def query(text: str, **tables: R) -> R:
     found: dict[str, Any] = tables
     first = next(iter(found.values()))
     if isinstance(first, LocalTable):
-        assert {table.database for table in found.values()} == {first.database}
-        names = {name: table.name for name, table in found.items()}
-        result: Any = first.database.select(text.format(**names))
+        result: Any = first.database.select(_named(text, found))
     else:
         # Spark drops its names for the tables after this, and with the name of a persisted table what it keeps of it:
         # not with the name of a query on the table.
@@ -58,10 +56,17 @@ def query(text: str, **tables: R) -> R:
 
 def collect(text: str, **tables: Relation) -> list[Row]:
     """The result of a query, which must be small; times are in UTC."""
-    result = query(text, **tables)
-    if isinstance(result, LocalTable):
-        return list(result.rows())
-    return [{name: _in_utc(value) for name, value in row.asDict().items()} for row in result.collect()]
+    first: Any = next(iter(tables.values()))
+    if isinstance(first, LocalTable):
+        return list(first.database.rows(_named(text, tables)))
+    found: Any = query(text, **tables)
+    return [{name: _in_utc(value) for name, value in row.asDict().items()} for row in found.collect()]
+
+
+def _named(text: str, tables: Mapping[str, Any]) -> str:
+    """The query on tables of this process, which must be of the same database."""
+    assert len({table.database for table in tables.values()}) == 1
+    return text.format(**{name: table.name for name, table in tables.items()})
 
 
 class Database:
@@ -86,6 +91,21 @@ class Database:
     def select(self, text: str) -> LocalTable:
         """A new table of the rows of a query."""
         return self._new(f"AS {text}")
+
+    def rows(self, text: str) -> Iterator[Row]:
+        """The rows of a query."""
+        found = self.connection.execute(text)
+        columns = [column for column, *_ in found.description]
+        times, lists = TIMES.intersection(columns), LISTS.intersection(columns)
+        for values in found:
+            row = dict(zip(columns, values, strict=True))
+            for name in times:
+                if row[name] is not None:
+                    row[name] = EPOCH + timedelta(microseconds=row[name])
+            for name in lists:
+                if isinstance(row[name], str):
+                    row[name] = json.loads(row[name])
+            yield row
 
     def _new(self, definition: str) -> LocalTable:
         self._tables += 1
@@ -118,15 +138,7 @@ class LocalTable:
 
     def rows(self) -> Iterator[Row]:
         """All rows."""
-        for values in self.database.connection.execute(f"SELECT * FROM {self.name}"):
-            row = dict(zip(self.columns, values, strict=True))
-            for name in TIMES.intersection(row):
-                if row[name] is not None:
-                    row[name] = EPOCH + timedelta(microseconds=row[name])
-            for name in LISTS.intersection(row):
-                if isinstance(row[name], str):
-                    row[name] = json.loads(row[name])
-            yield row
+        return self.database.rows(f"SELECT * FROM {self.name}")
 
     def batches(self, schema: pa.Schema, size: int = 10_000) -> Iterator[pa.RecordBatch]:
         """All rows as batches of at most ``size``, with the columns of ``schema``."""
