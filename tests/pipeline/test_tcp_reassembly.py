@@ -180,6 +180,21 @@ def test_one_lost_byte_that_is_answered_is_a_gap() -> None:
     assert told(reassembled(fins_lost)) == joined(TALK)
 
 
+def test_data_after_a_fin_shows_that_it_was_none() -> None:
+    """However many packets follow."""
+    made = packets(Conversation([(CLIENT, 0.0, b"one"), (CLIENT, 0.1, b"two")]), acks=False, ending=0)
+    first, second = made[3], made[4]
+    fin = replace(second, flags=FIN | ACK, data=b"")
+    late = [replace(second, seq=second.seq + 1, time=second.time + time) for time in (0.0, 0.1)]
+    late[1] = replace(late[1], seq=late[1].seq + 3)
+    assert told(reassembled([*made[:3], first, fin, *late])) == [
+        (CLIENT, b"one"),
+        ("gap", CLIENT, 1),
+        (CLIENT, b"twotwo"),
+        ("closed",),
+    ]
+
+
 @pytest.mark.parametrize("distance", [FAR, FAR + 1, (1 << 31) - 1])
 def test_an_acknowledgement_beyond_any_window_is_not_believed(distance: int) -> None:
     made = packets(TALK, acks=False, ending=0)

@@ -71,6 +71,8 @@ class TcpConnection:
             lane, other = ordering.backward, ordering.forward
         if lane.next is None or lane.next & MASK != packet.seq or not self._open or self.reset is not None:
             return self._unusual(packet)
+        if lane.ended:
+            return self._unusual(packet)
         if other.next is None:  # the other side has not been seen, perhaps never is
             other.acknowledge(packet.ack)
         elif (other.next - packet.ack) & MASK >= FAR:
