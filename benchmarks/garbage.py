@@ -1,22 +1,31 @@
 """Traffic that cannot be decoded, beside traffic that can: what `clients` reads of a capture, on one core.
 
-``python -m benchmarks.garbage [--megabytes N] [--rounds N] [--only NAME...]``
+``python -m benchmarks.garbage [--megabytes N] [--rounds N] [--only NAME...] [--connections N]``
 
 Each case is a capture file that is read into the columns that ``clients`` needs. ``MB per s`` counts bytes of the
 file, ``us per packet`` its packets: where a packet has one byte, these matter. ``held`` is the most memory that
 Python allocated at a time, in MB. Processor time is measured; memory in a run of its own.
+
+With ``--connections``, such as 100000, captures of so many connections are read instead, each by ``kwire-spark
+clients --engine local`` in a process of its own: the most memory that it held, as the system counts it, and what it
+says.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import random
+import subprocess
+import sys
 import tempfile
 import time
 import tracemalloc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
+from struct import pack
+from typing import Any
 
 import pyarrow as pa
 
@@ -24,14 +33,28 @@ from benchmarks.pipeline_frames import data_conversation, repeated
 from benchmarks.timing import table
 from kwire.connection import CLIENT, SERVER
 from kwire.frames import frame
-from kwire_kafka import PROTOCOL, OffsetCommitRequest
+from kwire_kafka import PROTOCOL, FetchRequest, FetchResponse, OffsetCommitRequest
 from kwire_kafka.api.offset_commit import OffsetCommitRequestPartition, OffsetCommitRequestTopic
 from kwire_spark.capture import Peer, read_pieces
 from kwire_spark.columns import EXCHANGES
 from kwire_spark.frames import frame_batches
 from kwire_spark.tables.clients import EXCHANGE_COLUMNS
 from kwire_spark.worker import tune_worker
-from tests.pipeline.capture_files import Conversation, Segment, merged, packets, recorded, recordings, write_pcap
+from tests.pipeline import capture_files
+from tests.pipeline.capture_files import (
+    BROKER,
+    FIN,
+    RAW,
+    Conversation,
+    Segment,
+    TcpPacket,
+    merged,
+    packets,
+    recorded,
+    recordings,
+    write_pcap,
+)
+from tests.pipeline.connection_pieces import answered, asked
 
 Talks = list[Conversation]
 Chunk = Callable[[random.Random], bytes]
@@ -50,7 +73,11 @@ def main() -> None:
     options.add_argument("--megabytes", type=float, default=4)
     options.add_argument("--rounds", type=int, default=2)
     options.add_argument("--only", nargs="*", default=[])
+    options.add_argument("--connections", type=int, default=0)
     given = options.parse_args()
+    if given.connections:
+        print(many(given.connections, given.only))
+        return
     rows = []
     tune_worker()
     with tempfile.TemporaryDirectory() as folder:
@@ -194,6 +221,110 @@ CASES: dict[str, tuple[Callable[[int], Talks], bool, int]] = {
     "one byte: large claims": (lambda size: in_turn(size, large_claims), False, 1),
 }
 """What is in a capture, whether handshakes are, and how many bytes a packet has."""
+
+
+READ = """
+import time
+from kwire_spark.__main__ import main
+try:
+    main()
+finally:
+    peak = next(line for line in open("/proc/self/status") if line.startswith("VmHWM"))
+    print(time.process_time(), peak.split()[1])
+"""
+"""Runs a command, then prints the seconds of CPU and kB of memory that it took: those of Linux."""
+
+
+def many(count: int, only: Sequence[str]) -> str:
+    """What it takes to read captures of so many connections, and of a few."""
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        path, out = Path(folder) / "capture.pcap", Path(folder) / "out"
+        for name, make in CROWDS.items():
+            if only and not any(part in name for part in only):
+                continue
+            for number in (count // 100, count * 3 // 10, count):
+                write(path, make(number))
+                words = ["clients", str(path), "--engine", "local", "--out", str(out), "-q"]
+                done = subprocess.run([sys.executable, "-c", READ, *words], capture_output=True, text=True)
+                said = json.loads((out / "clients.json").read_text())["summary"][0]
+                seconds, peak = done.stdout.split()[-2:]
+                figures = f"{path.stat().st_size / 1e6:.0f}", f"{float(seconds):.1f}", f"{int(peak) / 1000:.0f}"
+                rows.append([name, f"{number:,}", *figures, said])
+    return table(["", "connections", "MB", "s of CPU", "peak MB", "what it says"], rows)
+
+
+def write(path: Path, sent: Iterable[TcpPacket]) -> None:
+    with path.open("wb") as file:
+        file.write(pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 262144, RAW))
+        for packet in sent:
+            data = capture_files.frame(packet, RAW)
+            file.write(pack("<IIII", int(packet.time), int(packet.time % 1 * 1e6), len(data), len(data)) + data)
+
+
+def short(count: int) -> Iterator[TcpPacket]:
+    """One after the other, each with three requests, and closed."""
+    for number in range(count):
+        yield from of(number, [part for turn in range(3) for part in exchange(turn)], pace=1e-4, ending=FIN)
+
+
+def open_at_once(count: int, turns: int = 3) -> Iterator[TcpPacket]:
+    """All open from the beginning on, with a request of each in turn, and none closed."""
+    talks = [of(number, [part for turn in range(turns) for part in exchange(turn)]) for number in range(count)]
+    yield from (packet for talk in talks for packet in islice(talk, 3))
+    for _ in range(turns):
+        yield from (packet for talk in talks for packet in islice(talk, 2))
+
+
+def unfinished(count: int) -> Iterator[TcpPacket]:
+    """All open at once, each with the beginning of a request of 50 MB, in two packets."""
+    begun = (50_000_000).to_bytes(4, "big") + exchange(0)[0][2][4:]
+    talks = [of(number, [(CLIENT, 0.0, begun.ljust(2 * SEGMENT, b"\1"))]) for number in range(count)]
+    for length in (4, 1):
+        yield from (packet for talk in talks for packet in islice(talk, length))
+
+
+def strays(count: int) -> Iterator[TcpPacket]:
+    """A packet each without a handshake, at ports that say nothing: every other one is a request, or noise."""
+    some = random.Random(1)
+    for number in range(count):
+        data = exchange(number)[0][2] if number % 2 else some.randbytes(100)
+        server = Peer(f"10.9.{number % 50}.1", some.randrange(30_000, 60_000))
+        yield from of(number, [(CLIENT, 0.0, data)], server, handshake=False)
+
+
+def of(
+    number: int, segments: Sequence[Segment], server: Peer = BROKER, pace: float = 200, **how: Any
+) -> Iterator[TcpPacket]:
+    """The packets of a connection. A thousand clients have the same number each, a millisecond apart."""
+    client = Peer(f"10.1.{number % 1000 >> 8}.{number % 1000 & 255}", 1024 + number // 1000)
+    at = number / 1000
+    made = packets(
+        Conversation([(side, at + pace * time, data) for side, time, data in segments], client, server),
+        acks=False,
+        **{"ending": 0} | how,
+    )
+    return iter(made)
+
+
+def exchange(turn: int) -> list[Segment]:
+    """A Fetch request and its response."""
+    (_, _, asked), (_, _, answered) = SMALL
+    number = turn.to_bytes(4, "big")
+    return [
+        (CLIENT, turn + 1, asked[:8] + number + asked[12:]),
+        (SERVER, turn + 1, answered[:4] + number + answered[8:]),
+    ]
+
+
+SMALL = [asked(FetchRequest(), 12, 0), answered(FetchResponse(), 12, 0)]
+
+CROWDS: dict[str, Callable[[int], Iterator[TcpPacket]]] = {
+    "one after the other": short,
+    "open at the same time": open_at_once,
+    "unfinished large requests": unfinished,
+    "one packet, unknown ports": strays,
+}
 
 
 def measured(path: Path, count: int, rounds: int) -> list[str]:
