@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from kwire_spark.storage import remote
+from kwire_spark.storage import file_systems, remote
 from tests.e2e_stores.hadoop import Hdfs, mini_cluster
 from tests.e2e_stores.s3_servers import GATEWAY, KEY, REGION, SECRET, SERVERS, serving
 from tests.pipeline.small_sample import left_behind
@@ -38,7 +38,7 @@ def endpoint(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest
     with serving(request.param, tmp_path / request.param) as address:
         use(address, monkeypatch)
         yield address
-    remote.file_system.cache_clear()
+    file_systems.file_system.cache_clear()
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def gateway(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     with serving(GATEWAY, tmp_path / GATEWAY) as address:
         use(address, monkeypatch)
         yield address
-    remote.file_system.cache_clear()
+    file_systems.file_system.cache_clear()
 
 
 @pytest.fixture(scope="session")
@@ -82,5 +82,5 @@ def use(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> None:
         ("AWS_REQUEST_CHECKSUM_CALCULATION", "when_required"),
     ):
         monkeypatch.setenv(name, value)
-    remote.file_system.cache_clear()
+    file_systems.file_system.cache_clear()
     remote._listed.clear()

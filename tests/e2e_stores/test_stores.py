@@ -11,7 +11,7 @@ import pytest
 from kwire_spark.command import run
 from kwire_spark.inputs import find
 from kwire_spark.options import OptionError, Options
-from kwire_spark.storage import remote
+from kwire_spark.storage import file_systems
 from tests.e2e_stores.s3_servers import client, upload
 from tests.pipeline.test_archives import rows
 
@@ -44,12 +44,14 @@ def test_credentials_that_are_wrong_are_one_line(
     gateway: str, given: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     upload(gateway, given, "captures", "day")
-    for name in ("AWS_SECRET_ACCESS_KEY", "AWS_ACCESS_KEY_ID"):
+    for name, told in (
+        ("AWS_SECRET_ACCESS_KEY", "access is denied: check the credentials and their rights"),
+        ("AWS_ACCESS_KEY_ID", "the store does not know the access key: check the credentials"),
+    ):
         monkeypatch.setenv(name, "wrong")
-        remote.file_system.cache_clear()
+        file_systems.file_system.cache_clear()
         assert run(["clients", "s3://captures/day", "-q"]) == 2
-        told = "s3://captures/day: access is denied: check the credentials and their rights"
-        assert capsys.readouterr().err == f"kwire-spark: {told}\n"
+        assert capsys.readouterr().err == f"kwire-spark: s3://captures/day: {told}\n"
 
 
 def test_spark_reads_s3(tmp_path: Path, given: Path, gateway: str) -> None:

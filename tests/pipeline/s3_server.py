@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import formatdate
@@ -46,6 +46,8 @@ class Store:
     requests: list[Request] = field(default_factory=list)
     listed_late: int = 0
     """Seconds by which listings say that objects were written later."""
+    ranges: bool = True
+    """Whether a part of an object is sent for a part; or else the whole."""
     served: int = 0
     """Bytes of objects that were sent."""
     port: int = 0
@@ -137,7 +139,8 @@ def _handler(store: Store) -> type[BaseHTTPRequestHandler]:
                 "ETag": f'"{changed:.0f}-{len(data)}"',
                 "Last-Modified": formatdate(changed, usegmt=True),
             }
-            if (span := re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))) is None:
+            span = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))
+            if span is None or not store.ranges:
                 self._send(200, data, headers)
             elif int(span[1]) >= len(data):
                 self._fail(416, "InvalidRange")
@@ -156,7 +159,8 @@ def _handler(store: Store) -> type[BaseHTTPRequestHandler]:
             self.end_headers()
             if self.command != "HEAD":
                 store.served += len(body) if headers else 0
-                self.wfile.write(body)
+                with suppress(ConnectionError):  # a client that has no use for the rest
+                    self.wfile.write(body)
 
     return Handler
 

@@ -14,13 +14,13 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as parquet
 import pytest
-from pyarrow.fs import LocalFileSystem, SubTreeFileSystem
+from pyarrow.fs import FileInfo, FileType, LocalFileSystem, SubTreeFileSystem
 
 from kwire_spark.command import run
 from kwire_spark.inputs import find
 from kwire_spark.options import OptionError, Options
 from kwire_spark.readers import read_batches
-from kwire_spark.storage import opened, place, remote, size_of
+from kwire_spark.storage import RemoteFile, answers, file_systems, opened, place, remote, size_of
 from tests.pipeline.capture_files import beginning
 from tests.pipeline.s3_server import Request, Store, serving
 from tests.pipeline.small_sample import TRAFFIC, left_behind
@@ -34,10 +34,10 @@ LOG = b"".join(gzip.decompress((TRAFFIC / "kafka-request.log.gz").read_bytes()).
 def store(monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
     with serving() as made:
         made.use(monkeypatch)
-        remote.file_system.cache_clear()
+        file_systems.file_system.cache_clear()
         remote._listed.clear()
         yield made
-    remote.file_system.cache_clear()
+    file_systems.file_system.cache_clear()
 
 
 def upload(store: Store, folder: Path, prefix: str) -> None:
@@ -160,6 +160,8 @@ def fails(store: Store, wanted: Callable[[Request], bool], status: int, code: st
         (400, "ExpiredToken", "the credentials have expired: renew them"),
         (403, "AccessDenied", "access is denied: check the credentials and their rights"),
         (403, "SignatureDoesNotMatch", "access is denied: check the credentials and their rights"),
+        (403, "InvalidAccessKeyId", "the store does not know the access key: check the credentials"),
+        (404, "XAdminUserNotFound", "the store does not know the access key: check the credentials"),
     ],
 )
 def test_what_a_store_refuses_is_one_line(
@@ -169,8 +171,9 @@ def test_what_a_store_refuses_is_one_line(
     store.page = 1
     store.put("bucket/a/y.pcap", CAPTURE)
     fails(store, lambda request: True, status, code)
-    assert run(["clients", "s3://bucket/a", "--out", str(tmp_path), "-q"]) == 2
-    assert capsys.readouterr().err == f"kwire-spark: s3://bucket/a: {told}\n"
+    for name in ("s3://bucket/a", "s3://bucket/"):
+        assert run(["clients", name, "--out", str(tmp_path), "-q"]) == 2
+        assert capsys.readouterr().err == f"kwire-spark: {name}: {told}\n"
     fails(store, lambda request: "continuation-token" in request.query, status, code)  # the listing is cut off
     assert run(["clients", "s3://bucket/a", "--out", str(tmp_path), "-q"]) == 2
     assert capsys.readouterr().err == f"kwire-spark: s3://bucket/a: {told}\n"
@@ -319,18 +322,102 @@ def test_other_file_systems_of_arrow(tmp_path: Path, monkeypatch: pytest.MonkeyP
         asked.append(uri)
         return SubTreeFileSystem(str(tmp_path), LocalFileSystem()), "box" if "abfss" in uri else "/"
 
+    if root.startswith("gs"):
+        monkeypatch.setattr(RemoteFile, "_list", listed_without_folders)
     base = tmp_path / "box" if "abfss" in root else tmp_path
     (base / "logs").mkdir(parents=True)
     (base / "logs" / "a.log").write_bytes(LOG)
-    monkeypatch.setattr(remote, "from_uri", from_uri)
-    remote.file_system.cache_clear()
+    monkeypatch.setattr(file_systems, "from_uri", from_uri)
+    file_systems.file_system.cache_clear()
     try:
         assert find([f"{root}/logs"]).request_logs == (f"{root}/logs/a.log",)
-        assert find([f"{root}/l*/*.log"]).request_logs == (f"{root}/logs/a.log",)
+        for pattern in ("l*/*.log", "**/*.log", "**/logs/*", "*"):
+            assert find([f"{root}/{pattern}"]).request_logs == (f"{root}/logs/a.log",)
         assert sum(batch.num_rows for batch in read_batches("exchanges", find([root]))) == 50
     finally:
-        remote.file_system.cache_clear()
+        file_systems.file_system.cache_clear()
     assert asked == [f"{root}/?retry_limit_seconds=30" if root.startswith("gs") else f"{root}/"]
+
+
+def listed_without_folders(of: RemoteFile, folder: str, *, recursive: bool = False) -> list[FileInfo]:
+    """As Arrow lists Google's store, in which folders are beginnings of names."""
+    return [found for found in in_full(of, folder, recursive=recursive) if found.is_file]
+
+
+in_full = RemoteFile._list
+
+
+@pytest.mark.parametrize("root", ["gs://bucket", "abfss://box@account.dfs.core.windows.net"])
+def test_whole_objects_for_parts_are_noticed(monkeypatch: pytest.MonkeyPatch, root: str) -> None:
+    """What Arrow takes from a store, or a web server before it, that knows no ``Range``."""
+
+    class Store:
+        whole = True
+
+        def get_file_info(self, path: str) -> FileInfo:
+            return FileInfo(path, FileType.File, size=len(CAPTURE))
+
+        def open_input_file(self, path: str) -> BytesIO:
+            return Whole(CAPTURE) if self.whole else BytesIO(CAPTURE)
+
+    monkeypatch.setattr(file_systems, "from_uri", lambda uri: (Store(), ""))
+    monkeypatch.setattr(remote, "_sends_parts", set())
+    file_systems.file_system.cache_clear()
+    try:
+        assert corrupt(f"{root}/a.pcap") == {f"{root}/a.pcap": f"{answers.WHOLE}"}
+        Store.whole = False
+        assert corrupt(f"{root}/a.pcap") == {}
+    finally:
+        file_systems.file_system.cache_clear()
+
+
+class Whole(BytesIO):
+    def seek(self, offset: int, whence: int = 0) -> int:
+        return super().seek(0)
+
+
+def test_whole_objects_of_s3_for_parts_are_noticed(store: Store) -> None:
+    store.put("bucket/a.pcap", CAPTURE + bytes(1 << 20))
+    store.ranges = False
+    assert corrupt("s3://bucket/a.pcap") == {"s3://bucket/a.pcap": answers.WHOLE}
+
+
+KEY = "a2V5"
+
+
+@pytest.mark.parametrize(
+    ("told", "expected"),
+    [
+        (
+            f"AccountName=box1;AccountKey={KEY}==",
+            ("https", ".blob.core.windows.net", ".dfs.core.windows.net", f"{KEY}=="),
+        ),
+        (
+            f"DefaultEndpointsProtocol=https;AccountName=box1;AccountKey={KEY};EndpointSuffix=core.chinacloudapi.cn",
+            ("https", ".blob.core.chinacloudapi.cn", ".dfs.core.chinacloudapi.cn", KEY),
+        ),
+        (
+            f"AccountName=box1;AccountKey={KEY};BlobEndpoint=http://127.0.0.1:10000/box1;",
+            ("http", "127.0.0.1:10000", "127.0.0.1:10000", KEY),
+        ),
+        ("AccountName=other;AccountKey=a", None),
+        ("", None),
+    ],
+)
+def test_a_connection_string_of_azure_is_for_its_account(
+    monkeypatch: pytest.MonkeyPatch, told: str, expected: tuple[str, ...] | None
+) -> None:
+    monkeypatch.setenv(file_systems.CONNECTION_STRING, told)
+    made = file_systems.connected("box@box1.dfs.core.windows.net")
+    if expected is None:
+        assert made is None
+        return
+    assert made is not None
+    given = made.__reduce__()[1][0]
+    assert tuple(given[name] for name in AZURE_OPTIONS) == expected
+
+
+AZURE_OPTIONS = ("blob_storage_scheme", "blob_storage_authority", "dfs_storage_authority", "account_key")
 
 
 def test_file_systems_of_fsspec() -> None:

@@ -10,7 +10,7 @@ import pytest
 from kwire_spark.command import run
 from kwire_spark.command.output import OWN_CLASSES, OWN_SETTINGS, checked_output
 from kwire_spark.options import OptionError
-from kwire_spark.storage import remote
+from kwire_spark.storage import file_systems
 from tests.pipeline.s3_server import Store, serving
 
 
@@ -20,7 +20,7 @@ def plain(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in (*OWN_CLASSES, *OWN_SETTINGS, "SPARK_HOME", "SPARK_CONF_DIR"):
         monkeypatch.delenv(name, raising=False)
     Store(port=1).use(monkeypatch)
-    remote.file_system.cache_clear()
+    file_systems.file_system.cache_clear()
 
 
 def test_what_to_give_spark_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,7 +15,7 @@ import pytest
 
 from kwire_spark.inputs import find
 from kwire_spark.readers import read_batches
-from kwire_spark.storage import STDIN, remote, standard_input
+from kwire_spark.storage import STDIN, file_systems, standard_input
 from tests.pipeline.capture_files import merged, packets, recorded, recordings, write_pcap, write_pcapng
 from tests.pipeline.packing import COMPRESS
 from tests.pipeline.s3_server import Store, serving
@@ -42,9 +42,9 @@ def tables(given: str) -> dict[str, pa.Table]:
 def store(monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
     with serving() as made:
         made.use(monkeypatch)
-        remote.file_system.cache_clear()
+        file_systems.file_system.cache_clear()
         yield made
-    remote.file_system.cache_clear()
+    file_systems.file_system.cache_clear()
 
 
 def everywhere(data: bytes, folder: Path, store: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, str]]:

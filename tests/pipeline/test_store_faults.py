@@ -14,7 +14,7 @@ import pytest
 from kwire_spark.inputs import find
 from kwire_spark.options import OptionError
 from kwire_spark.readers import read_batches
-from kwire_spark.storage import archives, decompression, places, remote
+from kwire_spark.storage import archives, decompression, file_systems, places, remote
 from tests.pipeline.s3_server import Request, Store, serving
 from tests.pipeline.test_object_stores import CAPTURE, LOG
 
@@ -28,12 +28,12 @@ def store(monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
     monkeypatch.setattr(decompression, "CHUNK", 1 << 12)
     with serving() as made:
         made.use(monkeypatch)
-        remote.file_system.cache_clear()
+        file_systems.file_system.cache_clear()
         remote._listed.clear()
         for name, data in {"a.log": LOG, "b.log": LOG, "c.pcap": CAPTURE}.items():
             made.put(f"bucket/{name}", data)
         yield made
-    remote.file_system.cache_clear()
+    file_systems.file_system.cache_clear()
 
 
 def read(given: str = "s3://bucket") -> tuple[dict[str, int], dict[str, str]]:

@@ -1,8 +1,6 @@
-"""Objects of stores, and files of cluster file systems, by Arrow's file systems: ``s3``, ``gs``, ``abfss``, ``hdfs``;
-and what ``fsspec`` knows, such as ``https``, if it is installed.
+"""Objects of stores, and files of cluster file systems: of S3, Google, Azure, Hadoop, and what ``fsspec`` knows.
 
-Credentials come from the chain of each library: the environment, its configuration files, the machine's role. Parts
-of objects are requested as they are needed, and nothing is written but a probe of ``--out``.
+Parts of objects are requested as they are needed, and nothing is written but a probe of ``--out``.
 """
 
 from __future__ import annotations
@@ -10,45 +8,25 @@ from __future__ import annotations
 import io
 import os
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from fnmatch import fnmatchcase
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
+
+from kwire_spark.storage.answers import REFUSED, WHOLE, StoreError, telling
+from kwire_spark.storage.file_systems import AZURE, GOOGLE, HADOOP, WEB, file_system
 
 if TYPE_CHECKING:
     from pyarrow.fs import FileInfo, FileSystem
 
 SCHEME = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]+):/{1,2}(?P<authority>[^/]*)/*(?P<path>.*)", re.DOTALL)
-OF_ARROW = frozenset({"s3", "gs", "gcs", "abfs", "abfss", "hdfs", "viewfs"})
-GOOGLE = frozenset({"gs", "gcs"})
-S3 = frozenset({"s3", "s3a", "s3n"})
-"""The names that Hadoop has for it too."""
-HADOOP = frozenset({"hdfs", "viewfs"})
-WEB = frozenset({"http", "https"})
 QUERY = re.compile(r"\?[\w.%-]+=")
 HOST = re.compile(r"(?:\[[0-9A-Fa-f:.%]+\]|[^:?]*)(?::\d+)?")
 """A host or bucket, with a port; what else follows a colon may be a password that has a slash."""
 GLOB = re.compile(r"[*?\[]")
 MOST_LISTED = 1_000_000
 """Objects of which sizes are kept."""
-REFUSED = "Hadoop could not reach it, or refused: what it says is above"
-
-_REASONS = (
-    (r"(?i)expired", "the credentials have expired: renew them"),
-    (r"ACCESS_DENIED|AccessDenied|INVALID_ACCESS_KEY|SIGNATURE_DOES_NOT|InvalidAccessKey|SignatureDoesNot|\b40[13]\b"
-     r"|[Ff]orbidden|PERMISSION_DENIED|[Pp]ermission denied",
-     "access is denied: check the credentials and their rights"),
-    (r"NO_SUCH_BUCKET|NoSuchBucket|BucketNotFound", "there is no such bucket"),
-    (r"NO_SUCH_KEY|NoSuchKey|RESOURCE_NOT_FOUND|does not exist", "the object is gone"),
-    (r"Unable to load libjvm", "hdfs needs Java: set JAVA_HOME"),
-    (r"Unable to load libhdfs",
-     "hdfs needs libhdfs.so of a Hadoop installation: set HADOOP_HOME, or ARROW_LIBHDFS_DIR"),
-    (r"HDFS connection failed", "hdfs needs Hadoop's jars: set CLASSPATH to what `hadoop classpath --glob` prints"),
-    (r"HDFS.*Unknown error 255", REFUSED),
-)  # fmt: skip
-"""What stores say, and what to say of it."""
-_AWS = re.compile(r"AWS Error .*?\(HTTP status (\d+)\).*? operation:\s*(?:Unable to parse ExceptionName: )?(.*)")
+UNNOTICED = GOOGLE | AZURE
+"""Arrow's libraries for these take a whole object for the part of it for which they asked."""
+CHANGED = "the object changed while it was read: read it again"
 
 
 def refuse_secrets(name: str) -> None:
@@ -73,76 +51,9 @@ def refuse_secrets(name: str) -> None:
         )
 
 
-class StoreError(OSError):
-    """What a store answered, in one line without addresses and request ids."""
-
-    def __init__(self, name: str, reason: str) -> None:
-        super().__init__(0, reason, name)
-
-
-@lru_cache(maxsize=64)
-def file_system(scheme: str, authority: str) -> tuple[FileSystem, str]:
-    """The file system of names with this beginning, and what its paths begin with."""
-    from pyarrow.fs import FSSpecHandler, PyFileSystem
-
-    root = f"{scheme}://{authority}/"
-    if scheme in S3:
-        return _s3(authority), authority
-    if scheme in OF_ARROW:
-        found, path = from_uri(f"{root}?retry_limit_seconds=30" if scheme in GOOGLE else root)
-        return found, path.rstrip("/")
-    try:
-        from fsspec.core import url_to_fs  # type: ignore[import-not-found]
-    except ImportError:
-        raise StoreError(root, f"{scheme}: needs fsspec: pip install fsspec{' aiohttp' * (scheme in WEB)}") from None
-    found, path = url_to_fs(root)
-    return PyFileSystem(FSSpecHandler(found)), path.rstrip("/")
-
-
-def _s3(bucket: str) -> FileSystem:
-    """With the endpoint of ``AWS_ENDPOINT_URL``, as other clients of S3; else in the bucket's region."""
-    from pyarrow.fs import S3FileSystem
-
-    if endpoint := os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL"):
-        return S3FileSystem(endpoint_override=endpoint.rstrip("/"))
-    if os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION"):
-        return S3FileSystem()
-    return from_uri(f"s3://{bucket}/")[0]
-
-
-def from_uri(address: str) -> tuple[FileSystem, str]:
-    """Arrow's file system for an address, and the path in it."""
-    from pyarrow.fs import FileSystem
-
-    found: tuple[FileSystem, str] = FileSystem.from_uri(address)
-    return found
-
-
-@contextmanager
-def telling(name: str) -> Iterator[None]:
-    """Raise :class:`StoreError` for whatever a library raises about an object."""
-    try:
-        yield
-    except StoreError:
-        raise
-    except Exception as error:  # libraries of stores raise errors of their own
-        raise StoreError(name, reason_of(error)) from error
-
-
-def reason_of(error: Exception) -> str:
-    """An error of a library in a few words."""
-    text = " ".join(str(error).split())
-    for known, reason in _REASONS:
-        if re.search(known, text):
-            return reason
-    if found := re.search(r"Could ?n[o']t (?:connect|resolve)[^;]*|Timeout was reached", text, re.IGNORECASE):
-        return f"the store cannot be reached: {found[0]}"
-    if found := _AWS.search(text):
-        return f"the store answered {found[1]}: {found[2][:200]}".rstrip(": ")
-    return f"{text[:200] or type(error).__name__}"
-
-
 _listed: dict[str, FileInfo] = {}
+_sends_parts: set[str] = set()
+"""The beginnings of addresses for which this is known."""
 
 
 class RemoteFile:
@@ -206,7 +117,10 @@ class RemoteFile:
         if expected and not _same(expected, stamp):
             raise StoreError(self.name, CHANGED)
         with telling(self.name):
-            return _Requests(self, self._system.open_input_file(self.path()), stamp)
+            file = self._system.open_input_file(self.path())
+            if self.scheme in UNNOTICED and self.root not in _sends_parts:
+                self._check_parts(file)
+            return _Requests(self, file, stamp)
 
     def probe(self) -> None:
         """Write a small object, and remove it. :class:`StoreError` if that is not possible."""
@@ -229,6 +143,7 @@ class RemoteFile:
         if found.type == FileType.Directory:
             return self._within(self.key.rstrip("/"))
         if not GLOB.search(self.key):
+            self._list(self.key)  # whose answer may have a reason, which that to a look at a bucket lacks
             raise FileNotFoundError(f"{self.name}: no such object or folder")
         matches = self._matching()
         if not matches:
@@ -238,6 +153,16 @@ class RemoteFile:
     def beside(self) -> list[str]:
         """The last parts of the names of all objects in the same folder."""
         return [found.base_name for found in self._list(self.key.rpartition("/")[0])]
+
+    def _check_parts(self, file: Any) -> None:
+        """:class:`StoreError` if the second byte of a file cannot be had without the first."""
+        beginning = file.read(64)
+        if len(set(beginning)) > 1:
+            file.seek(1)
+            if file.read(len(beginning) - 1) != beginning[1:]:
+                raise StoreError(self.name, WHOLE)
+            _sends_parts.add(self.root)
+        file.seek(0)
 
     def _present(self) -> FileInfo:
         from pyarrow.fs import FileType
@@ -268,10 +193,10 @@ class RemoteFile:
             below: list[tuple[str, bool]] = []
             for key in [key for key, is_file in found if not is_file]:
                 if part == "**":
-                    inner = self._list(key, recursive=True)
+                    inner = self._below(key, recursive=True)
                     below += [(key, False), *((self._key(one), False) for one in inner if not one.is_file)]
                 elif GLOB.search(part):
-                    inner = self._list(key)
+                    inner = self._below(key)
                     below += [(self._key(one), one.is_file) for one in inner if fnmatchcase(one.base_name, part)]
                 else:
                     below.append((f"{key}/{part}".lstrip("/"), False))
@@ -284,6 +209,18 @@ class RemoteFile:
             return found
         made = [(key, RemoteFile(f"{self.root}/{key}").info()) for key, _ in found]
         return [(key, one.is_file) for key, one in made if one.type.value]
+
+    def _below(self, folder: str, *, recursive: bool = False) -> list[FileInfo]:
+        """What is in a folder, with folders: Google's store lists those alone that are objects."""
+        from pyarrow.fs import FileInfo, FileType
+
+        if self.scheme not in GOOGLE:
+            return self._list(folder, recursive=recursive)
+        found = {self._key(one): one for one in self._list(folder, recursive=True)}
+        for key in list(found):
+            while len(key := key.rpartition("/")[0]) > len(folder):
+                found.setdefault(key, FileInfo(self.path(key), FileType.Directory))
+        return [one for key, one in found.items() if recursive or key.rpartition("/")[0] == folder]
 
     def _list(self, folder: str, *, recursive: bool = False) -> list[FileInfo]:
         from pyarrow.fs import FileSelector
@@ -304,9 +241,6 @@ class RemoteFile:
     def _key(self, found: FileInfo) -> str:
         prefix = file_system(self.scheme, self.authority)[1]
         return str(found.path)[len(prefix) :].strip("/")
-
-
-CHANGED = "the object changed while it was read: read it again"
 
 
 class _Requests(io.RawIOBase):
