@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import shutil
 import subprocess
 import sys
@@ -17,6 +18,8 @@ from kwire_spark.command import run
 from kwire_spark.command.engines import LOCAL_LIMIT, Engine, LocalEngine, SparkEngine, engine_for
 from kwire_spark.inputs import Inputs
 from kwire_spark.options import OptionError
+from kwire_spark.tables.clients import EXCHANGE_COLUMNS, clients
+from kwire_spark.tables.read import read_counted, read_exchanges
 from kwire_spark.tables.relations import collect, query
 from tests.effort import one_in
 from tests.pipeline.small_sample import left_behind
@@ -110,6 +113,20 @@ def test_a_table_that_spark_keeps_is_computed_once(spark: SparkSession, tmp_path
     assert collect("SELECT max(id) AS id FROM {table} WHERE id < 2", table=table) == [{"id": 1}]
     assert computed.read_text() == "computed "
     table.unpersist()
+
+
+def test_exchanges_are_counted_where_they_are_read(spark: SparkSession, tmp_path: Path) -> None:
+    log = tmp_path / "kafka-request.log"
+    lines = gzip.decompress((DATA / "request_logs" / "3.9.1.log.gz").read_bytes())
+    log.write_bytes(2 * lines)  # its connections are in the first half and in the second
+    captures = sorted((DATA / "traffic" / "3.9.1").glob("*.pcap*"))
+    options: dict[str, Any] = {"bodies": "codes", "partitions": 3, "split_size": len(lines)}
+    exchanges = read_exchanges(log, *captures, columns=EXCHANGE_COLUMNS, spark=spark, **options)
+    counted = read_counted(log, *captures, spark=spark, **options)
+    found, expected = ({str(row) for row in clients(table).collect()} for table in (counted, exchanges))
+    assert found == expected
+    assert any(row.connections > 1 and row.seen_in == "request_log" for row in clients(counted).collect())
+    assert counted.count() < exchanges.count()
 
 
 WITHOUT = """

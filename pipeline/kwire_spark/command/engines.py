@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 AUTO, LOCAL, SPARK = ENGINES = "auto", "local", "spark"
 LOCAL_LIMIT = 1 << 30
 """Inputs of up to this many bytes are read without Spark, unless the user says otherwise."""
-SMALL_INPUT = 32 << 20
+BRIEF_LIMIT = 1 << 30
 """Inputs of up to this many bytes are read in a brief session: see ``spark_session``."""
 PARQUET = "parquet"
 
@@ -66,7 +66,7 @@ def engine_for(name: str, inputs: Inputs, out: str, table_format: str, master: s
     submitted = "MASTER" in os.environ or "PYSPARK_GATEWAY_PORT" in os.environ
     if name == LOCAL or (name == AUTO and not needing and not submitted and inputs.size <= LOCAL_LIMIT):
         return LocalEngine()
-    return SparkEngine(master, table_format, out, brief=inputs.size <= SMALL_INPUT)
+    return SparkEngine(master, table_format, out, brief=inputs.size <= BRIEF_LIMIT)
 
 
 class SparkEngine:
@@ -105,9 +105,9 @@ class SparkEngine:
         return reads[table](inputs, columns=columns, spark=self.session, **options)
 
     def counted(self, inputs: Inputs, options: Mapping[str, str]) -> Relation:
-        from kwire_spark.tables.clients import EXCHANGE_COLUMNS
+        from kwire_spark.tables.read import read_counted
 
-        return self.read("exchanges", inputs, EXCHANGE_COLUMNS, options)
+        return read_counted(inputs, spark=self.session, **options)
 
     def cached(self, table: Any) -> Relation:
         table = table.persist()

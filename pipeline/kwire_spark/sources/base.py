@@ -5,19 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
+import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
+from kwire_spark.columns import EXCHANGES
 from kwire_spark.options import OptionError, Options
 from kwire_spark.sources.filters import conditions
 from kwire_spark.spark_types import selected, spark_schema
 from kwire_spark.storage import STDIN
+from kwire_spark.tables.clients import EXCHANGE_COLUMNS
+from kwire_spark.tables.counting import COUNTED, counted
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from pyspark.sql.datasource import Filter
     from pyspark.sql.types import StructType
 
     from kwire_spark.readers.base import Reader
+
+
+COUNT = "count"
+"""The option that says that exchanges are read for ``tables.clients`` alone."""
+NEEDED = pa.schema([EXCHANGES.field(name) for name in EXCHANGE_COLUMNS])
 
 
 class TaskReader(DataSourceReader):
@@ -42,6 +50,14 @@ class PushingReader(TaskReader):
         return filters
 
 
+class CountingReader(TaskReader):
+    """A reader of exchanges that are counted where they are read: few rows pass through Java. Other tasks may have
+    requests of the same connections, so each connection is counted by itself."""
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        return counted(super().read(partition), most=0)
+
+
 def refuse_standard_input(paths: Sequence[str]) -> None:
     """:class:`OptionError` if the standard input is among ``paths``: it is not that of Spark's workers."""
     if STDIN in paths:
@@ -58,10 +74,13 @@ class Source(DataSource):
         return f"kafka_{cls.__module__.rpartition('.')[2]}"
 
     def schema(self) -> StructType:
-        return spark_schema(self.reads.columns(Options(self.options)))
+        options = Options(self.options)
+        return spark_schema(COUNTED if options.flag(COUNT, False) else self.reads.columns(options))
 
     def reader(self, schema: StructType) -> DataSourceReader:
         options = Options(self.options)
         refuse_standard_input(options.paths())
+        if options.flag(COUNT, False):
+            return CountingReader(self.reads(options, NEEDED))
         reader = self.reads(options, selected(self.reads.columns(options), schema))
         return PushingReader(reader) if options.flag("pushdown", False) else TaskReader(reader)
