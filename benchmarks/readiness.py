@@ -5,8 +5,8 @@
 The capture is half recorded traffic and half data, on many connections, as in :mod:`benchmarks.pipeline_scale`.
 *Rows* are read from the file into the columns that `clients` needs, by a process that has read a smaller capture
 before. *Two shares* are two such processes, each with half of the connections. *The command* is ``kwire-spark
-readiness --engine local``, from its start to its page. tshark, if it is installed, prints addresses, API, version and
-client id of all frames.
+readiness``, from its start to its page, by the local engine and by Spark with Java and its workers. tshark, if it is
+installed, prints addresses, API, version and client id of all frames.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from pathlib import Path
 from benchmarks.garbage import read
 from benchmarks.pipeline_scale import FOLDER, write_capture
 from benchmarks.timing import table
+from benchmarks.workers import Watch
 from kwire import is_native
 from kwire_spark.worker import tune_worker
 
@@ -50,8 +51,9 @@ def main() -> None:
         measured.setdefault("rows", []).append(shares(warm, path, 1))
         measured.setdefault("rows, two shares", []).append(shares(warm, path, 2))
         with tempfile.TemporaryDirectory() as out:
-            words = ["readiness", "--engine", "local", "--target", "4.4.0", str(path), "--out", out, "-q"]
-            measured.setdefault("the command", []).append(finished(sys.executable, "-m", "kwire_spark", *words))
+            words = ["-m", "kwire_spark", "readiness", "--target", "4.4.0", str(path), "--out", out, "-q", "--engine"]
+            measured.setdefault("the command", []).append(finished(sys.executable, *words, "local"))
+            measured.setdefault("the command, by Spark", []).append(finished(sys.executable, *words, "spark"))
         if tshark := shutil.which("tshark"):
             asked = [word for field in FIELDS for word in ("-e", field)]
             measured.setdefault("tshark", []).append(
@@ -66,11 +68,15 @@ def main() -> None:
 
 
 def finished(*words: str) -> tuple[float, float]:
-    """Seconds of CPU and by the clock that a program takes."""
-    before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    subprocess.run(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    clock, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, clock
+    """Seconds of CPU and by the clock that a program takes, with all processes that it starts: by what the system
+    adds up, or by watching them, since Spark leaves some without having waited for them."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    with Watch(os.getpid(), "") as started:
+        start = time.perf_counter()
+        subprocess.run(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        clock = time.perf_counter() - start
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return max(started.cpu, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime), clock
 
 
 def shares(warm: Path, path: Path, of: int) -> tuple[float, float]:
