@@ -139,7 +139,7 @@ e2e: $(PEERS)/.ready  ## talk to brokers of Kafka 3.9, 4.0 and the newest releas
 e2e-traffic: $(READY) $(PEERS)/.ready  ## capture clients of many ages with the same brokers: needs tcpdump, a JDK, go and node too
 	KWIRE_E2E_TRAFFIC=1 $(PYTEST) -n 0 -s --timeout 0 tests/e2e_traffic
 
-e2e-stores: $(STORES)/.ready  ## read and write stores: two servers of S3, HDFS, a web server: needs a JDK, mvn, go, cargo and a C compiler
+e2e-stores: $(STORES)/.ready  ## read and write stores: S3, Google, Azure, HDFS, a web server, a topic: needs a JDK, mvn, go, npm, openssl, cargo and a C compiler
 	KWIRE_E2E_STORES=1 $(STORES)/bin/python -m pytest -n 0 --timeout 0 tests/e2e_stores
 
 e2e-live: $(READY)  ## watch interfaces, a topic of packets and a Java client's TLS: needs java, mvn, openssl, dumpcap, tcpdump, and root

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterator
+from contextlib import ExitStack
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -12,6 +13,8 @@ from pathlib import Path
 import pytest
 
 from kwire_spark.storage import file_systems, remote
+from tests.e2e_stores import cloud_servers
+from tests.e2e_stores.cloud_servers import CLOUDS
 from tests.e2e_stores.hadoop import Hdfs, mini_cluster
 from tests.e2e_stores.s3_servers import GATEWAY, KEY, REGION, SECRET, SERVERS, serving
 from tests.pipeline.small_sample import left_behind
@@ -47,6 +50,18 @@ def gateway(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     with serving(GATEWAY, tmp_path / GATEWAY) as address:
         use(address, monkeypatch)
         yield address
+    file_systems.file_system.cache_clear()
+
+
+@pytest.fixture
+def clouds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Servers that this process and those that it starts take for the stores of Google and Azure."""
+    with ExitStack() as running:
+        for cloud in CLOUDS:
+            for name, value in running.enter_context(cloud_servers.serving(cloud, tmp_path / cloud)).items():
+                monkeypatch.setenv(name, value)
+        file_systems.file_system.cache_clear()
+        yield
     file_systems.file_system.cache_clear()
 
 

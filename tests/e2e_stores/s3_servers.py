@@ -1,6 +1,6 @@
 """Servers of S3 that others wrote, each a process of its own on loopback: ``servers`` has their versions and digests.
 
-Both are built by ``go``, when they are needed first.
+They are built by ``go``, when they are needed first.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def serving(server: str, folder: Path) -> Iterator[str]:
         FAKE: ["-host", host, "-backend", "memory", "-quiet"],
     }
     with (folder / f"{server}.txt").open("wb") as output:
-        running = subprocess.Popen([_built() / server, *options[server]], stdout=output, stderr=subprocess.STDOUT)
+        running = subprocess.Popen([built() / server, *options[server]], stdout=output, stderr=subprocess.STDOUT)
     try:
         wait_for(port, running)
         yield f"http://{host}"
@@ -84,7 +84,7 @@ def wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
 
 
 @cache
-def _built() -> Path:
+def built() -> Path:
     BUILT.mkdir(parents=True, exist_ok=True)
     subprocess.run(["go", "build", "-mod=readonly", "-o", f"{BUILT}/", "tool"], cwd=SOURCES, check=True)
     return BUILT

@@ -1,5 +1,5 @@
-"""The same capture as a file, an object of S3, a file of HDFS, a page of a web server, a member of an archive in a
-store, and standard input: the same tables, by both engines."""
+"""The same capture as a file, an object of S3, Google's and Azure's stores, a file of HDFS, a page of a web server, a
+member of an archive in a store, and standard input: the same tables, by both engines."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e_stores import hadoop, s3_servers
+from tests.e2e_stores import cloud_servers, hadoop, s3_servers
+from tests.e2e_stores.cloud_servers import BUCKETS, CLOUDS
 from tests.e2e_stores.hadoop import Hdfs
 from tests.pipeline.test_archives import rows
 
@@ -21,7 +22,7 @@ STDIN = "-"
 
 
 @pytest.fixture
-def places(tmp_path: Path, hdfs: Hdfs, gateway: str, site: str, given: Path) -> dict[str, str]:
+def places(tmp_path: Path, hdfs: Hdfs, gateway: str, clouds: None, site: str, given: Path) -> dict[str, str]:
     """The names of the capture, by where it is."""
     folder = tmp_path / "day"
     folder.mkdir()
@@ -31,9 +32,12 @@ def places(tmp_path: Path, hdfs: Hdfs, gateway: str, site: str, given: Path) -> 
         archive.add(CAPTURE, NAME)
     s3_servers.upload(gateway, folder, "captures", "day")
     hadoop.upload(hdfs, folder, "/captures")
+    for cloud in CLOUDS:
+        cloud_servers.upload(cloud, folder, "day")
     return {
         "file": str(folder / NAME),
         "S3": f"s3://captures/day/{NAME}",
+        **{cloud: f"{cloud}://{BUCKETS[cloud]}/day/{NAME}" for cloud in CLOUDS},
         "HDFS": f"{hdfs.name_node}/captures/{NAME}",
         "WebHDFS": f"{hdfs.web}/captures/{NAME}",
         "web": f"{site}/{NAME}",

@@ -7,11 +7,13 @@ import sys
 from pathlib import Path
 
 import pytest
+from pyarrow import parquet
 
 from kwire_spark.command import run
 from kwire_spark.inputs import find
 from kwire_spark.options import OptionError, Options
-from kwire_spark.storage import file_systems
+from kwire_spark.storage import answers, file_systems
+from tests.cluster.jobs import many_clients
 from tests.e2e_stores.s3_servers import client, upload
 from tests.pipeline.test_archives import rows
 
@@ -61,6 +63,22 @@ def test_spark_reads_s3(tmp_path: Path, given: Path, gateway: str) -> None:
         subprocess.run([sys.executable, "-m", "kwire_spark", "clients", "s3://captures/day", *options], check=True)
     local, spark = (rows(tmp_path / engine, "")["clients-list.parquet"] for engine in ("local", "spark"))
     assert local == spark != []
+
+
+def test_a_large_file_of_a_web_server_that_knows_no_parts(tmp_path: Path, given: Path, site: str) -> None:
+    """What was read before the first part that it does not send stays, and nothing is read twice."""
+    many_clients(given / "large.pcap")
+    for name, place in (("file", str(given)), ("web", site)):
+        run(["clients", f"{place}/large.pcap", "--engine", "local", "--out", str(tmp_path / name), "-q"])
+    (given / "large.pcap").unlink()
+    whole, read = (parquet.read_table(tmp_path / name / "clients").to_pylist() for name in ("file", "web"))
+    assert {row["_corrupt"] for row in read} == {None, f"cannot be read: {answers.WHOLE}"}
+    counts, most = (
+        {(row["client_host"], row["api"]): row["requests"] for row in rows if not row["_corrupt"]}
+        for rows in (read, whole)
+    )
+    assert 0 < len(counts) < len(most)
+    assert all(number <= most[key] for key, number in counts.items())
 
 
 def test_files_of_a_web_server(tmp_path: Path, given: Path, site: str) -> None:

@@ -38,7 +38,7 @@ def _go(program: str) -> list[str]:
 
 
 def _node(program: str) -> list[str]:
-    return ["node", str(_installed_by_npm() / f"{program}.mjs")]
+    return ["node", str(installed_by_npm(SOURCES / "node", BUILT / "node") / f"{program}.mjs")]
 
 
 def _java(program: str) -> list[str]:
@@ -56,9 +56,9 @@ def _built_by_go() -> Path:
 
 
 @cache
-def _installed_by_npm() -> Path:
-    folder = BUILT / "node"
+def installed_by_npm(source: Path, folder: Path) -> Path:
+    """``folder`` with the programs in ``source`` and what its lock file names."""
     shutil.rmtree(folder, ignore_errors=True)
-    shutil.copytree(SOURCES / "node", folder)
+    shutil.copytree(source, folder)
     subprocess.run(["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--silent"], cwd=folder, check=True)
     return folder
