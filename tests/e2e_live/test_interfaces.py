@@ -96,11 +96,28 @@ made = interfaces.command
 @pytest.mark.parametrize("ending", ["for", "signal"])
 def test_watch_counts_what_is_said_on_interfaces_once(tmp_path: Path, ending: str) -> None:
     """On two interfaces that see the same packets, which are read although they come just before the end."""
+    told = heard(tmp_path, ending)
+    assert told.count("refused by 4.4.0 ") == 1, told
+    assert requests(tmp_path / "out") == in_a_file(tmp_path)
+    assert "packets on lo, any" in (tmp_path / "out" / "readiness.html").read_text()
+    assert 'kwire_clients{target="4.4.0",verdict="refused"} 1\n' in (tmp_path / "out" / "kwire.prom").read_text()
+
+
+def test_watch_of_interfaces_goes_on_when_it_is_started_again(tmp_path: Path) -> None:
+    """With the same DIR: what was counted stays, and what is said now is added to it."""
+    whole = in_a_file(tmp_path)
+    for times, ending in enumerate(("signal", "for"), 1):
+        told = heard(tmp_path, ending)
+        assert requests(tmp_path / "out") == Counter({key: times * count for key, count in whole.items()}), told
+
+
+def heard(folder: Path, ending: str) -> str:
+    """What ``watch`` with the DIR ``out`` prints while the recording is played."""
     (port,) = free_ports(1)
-    out, whole = tmp_path / "out", tmp_path / "whole"
+    out = folder / "out"
     chosen = ["--interface", "lo", "--interface", "any", "--ports", str(port), "--target", "4.4.0", "--out", str(out)]
     chosen += ["--for", "20s"] if ending == "for" else []
-    with (tmp_path / "said").open("wb") as output:
+    with (folder / "said").open("wb") as output:
         process = subprocess.Popen(command("watch", *chosen), stdout=output, stderr=output)
         try:
             wait_for_capture(process.pid, 2)
@@ -111,17 +128,18 @@ def test_watch_counts_what_is_said_on_interfaces_once(tmp_path: Path, ending: st
                     assert process.poll() is None
                     time.sleep(0.2)
                 process.send_signal(signal.SIGINT)
-            assert process.wait(LONGEST) == 0, (tmp_path / "said").read_text()
+            assert process.wait(LONGEST) == 0, (folder / "said").read_text()
         finally:
             end(process)
-    told = (tmp_path / "said").read_text()
-    assert told.count("refused by 4.4.0 ") == 1, told
-    path = write_pcap(tmp_path / "whole.pcap", merged(packets(one) for one in recorded(RECORDING)))
-    run("clients", str(path), "--engine", "local", "--out", str(whole))
-    assert requests(out) == requests(whole)
-    assert "packets on lo, any" in (out / "readiness.html").read_text()
-    assert 'kwire_clients{target="4.4.0",verdict="refused"} 1\n' in (out / "kwire.prom").read_text()
     assert not children(process.pid)
+    return (folder / "said").read_text()
+
+
+def in_a_file(folder: Path) -> Counter[tuple[object, ...]]:
+    """The requests of the recording."""
+    path = write_pcap(folder / "whole.pcap", merged(packets(one) for one in recorded(RECORDING)))
+    run("clients", str(path), "--engine", "local", "--out", str(folder / "whole"))
+    return requests(folder / "whole")
 
 
 def wait_for_capture(pid: int, programs: int) -> None:
