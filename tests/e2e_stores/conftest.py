@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -72,9 +73,15 @@ def hdfs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hdfs]:
 
 
 @pytest.fixture
-def site(given: Path) -> Iterator[str]:
-    """The address of a web server with the folder."""
-    handler = partial(SimpleHTTPRequestHandler, directory=str(given))
+def pages(given: Path, tmp_path: Path) -> Path:
+    """A copy of the folder, to which tests may write."""
+    return shutil.copytree(given, tmp_path / "pages")
+
+
+@pytest.fixture
+def site(pages: Path) -> Iterator[str]:
+    """The address of a web server with the copy."""
+    handler = partial(SimpleHTTPRequestHandler, directory=str(pages))
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()

@@ -49,9 +49,15 @@ def serving(server: str, folder: Path) -> Iterator[str]:
 
 
 def client(endpoint: str) -> S3FileSystem:
-    """Arrow's client, which may create buckets."""
+    """Arrow's client, which may create buckets, and writes a small object by one request: of one in parts, gofakes3
+    lists the time of the last request and describes that of the first."""
     return S3FileSystem(
-        access_key=KEY, secret_key=SECRET, region=REGION, endpoint_override=endpoint, allow_bucket_creation=True
+        access_key=KEY,
+        secret_key=SECRET,
+        region=REGION,
+        endpoint_override=endpoint,
+        allow_bucket_creation=True,
+        allow_delayed_open=True,
     )
 
 

@@ -22,11 +22,11 @@ STDIN = "-"
 
 
 @pytest.fixture
-def places(tmp_path: Path, hdfs: Hdfs, gateway: str, clouds: None, site: str, given: Path) -> dict[str, str]:
+def places(tmp_path: Path, hdfs: Hdfs, gateway: str, clouds: None, site: str, pages: Path) -> dict[str, str]:
     """The names of the capture, by where it is."""
     folder = tmp_path / "day"
     folder.mkdir()
-    for place in (folder, given):
+    for place in (folder, pages):
         (place / NAME).write_bytes(CAPTURE.read_bytes())
     with tarfile.open(folder / "a.tgz", "w:gz") as archive:
         archive.add(CAPTURE, NAME)

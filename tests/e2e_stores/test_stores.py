@@ -65,12 +65,11 @@ def test_spark_reads_s3(tmp_path: Path, given: Path, gateway: str) -> None:
     assert local == spark != []
 
 
-def test_a_large_file_of_a_web_server_that_knows_no_parts(tmp_path: Path, given: Path, site: str) -> None:
+def test_a_large_file_of_a_web_server_that_knows_no_parts(tmp_path: Path, pages: Path, site: str) -> None:
     """What was read before the first part that it does not send stays, and nothing is read twice."""
-    many_clients(given / "large.pcap")
-    for name, place in (("file", str(given)), ("web", site)):
+    many_clients(pages / "large.pcap")
+    for name, place in (("file", str(pages)), ("web", site)):
         run(["clients", f"{place}/large.pcap", "--engine", "local", "--out", str(tmp_path / name), "-q"])
-    (given / "large.pcap").unlink()
     whole, read = (parquet.read_table(tmp_path / name / "clients").to_pylist() for name in ("file", "web"))
     assert {row["_corrupt"] for row in read} == {None, f"cannot be read: {answers.WHOLE}"}
     counts, most = (
@@ -81,10 +80,10 @@ def test_a_large_file_of_a_web_server_that_knows_no_parts(tmp_path: Path, given:
     assert all(number <= most[key] for key, number in counts.items())
 
 
-def test_files_of_a_web_server(tmp_path: Path, given: Path, site: str) -> None:
-    (given / "captures" / "a@b.pcap.gz").write_bytes((given / "captures" / "a.pcap.gz").read_bytes())
-    run(["clients", str(given / "captures" / "a.pcap.gz"), "--out", str(tmp_path / "file"), "-q"])
-    expected = rows(tmp_path / "file", f"{given}/captures/a.pcap.gz")
+def test_files_of_a_web_server(tmp_path: Path, pages: Path, site: str) -> None:
+    (pages / "captures" / "a@b.pcap.gz").write_bytes((pages / "captures" / "a.pcap.gz").read_bytes())
+    run(["clients", str(pages / "captures" / "a.pcap.gz"), "--out", str(tmp_path / "file"), "-q"])
+    expected = rows(tmp_path / "file", f"{pages}/captures/a.pcap.gz")
     for name in ("a.pcap.gz", "a%40b.pcap.gz"):
         run(["clients", f"{site}/captures/{name}", "--out", str(tmp_path / name), "-q"])
         assert rows(tmp_path / name, f"{site}/captures/{name}") == expected != {}
