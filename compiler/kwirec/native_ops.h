@@ -193,24 +193,6 @@ static inline int KwireOps_TakeNamed(PyObject *const *args, Py_ssize_t count, Py
      || CPyArg_ParseStackAndKeywordsSimple(args, count, names, parser, __VA_ARGS__))
 #endif
 
-/* kwire.native.made_by(cls, function), for one class of a module: calling the class calls the function. Without it, a tuple
-   and a dict are made of the arguments of each call. */
-typedef PyObject *(*KwireOps_Function)(PyObject *, PyObject *const *, Py_ssize_t, PyObject *);
-static KwireOps_Function KwireOps_maker;
-
-static inline PyObject *KwireOps_Make(PyObject *cls, PyObject *const *args, size_t count, PyObject *names) {
-    return KwireOps_maker(cls, args, (Py_ssize_t)PyVectorcall_NARGS(count), names);
-}
-
-static inline char KwireOps_MadeBy(PyObject *cls, PyObject *function) {
-    if (PyType_Check(cls) && PyCFunction_Check(function)
-        && PyCFunction_GET_FLAGS(function) == (METH_FASTCALL | METH_KEYWORDS)) {
-        KwireOps_maker = (KwireOps_Function)(void (*)(void))PyCFunction_GET_FUNCTION(function);
-        ((PyTypeObject *)cls)->tp_vectorcall = KwireOps_Make;
-    }
-    return CPY_NONE;
-}
-
 /* Objects of emitted classes take the memory of freed ones, of which a library keeps a few of each size: Python's own
    allocator, which is general, takes longer than storing the attributes. */
 #if defined(Py_GIL_DISABLED) || defined(Py_DEBUG)

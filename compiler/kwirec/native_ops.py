@@ -23,8 +23,9 @@ from mypy.nodes import (
 from mypy.types import Instance, get_proper_type
 from mypyc.codegen.emit import Emitter
 from mypyc.codegen.emitclass import SLOT_DEFS, generate_init_for_class
+from mypyc.codegen.emitwrapper import generate_wrapper_function
 from mypyc.ir.class_ir import ClassIR
-from mypyc.ir.func_ir import FuncIR
+from mypyc.ir.func_ir import FuncDecl, FuncIR
 from mypyc.ir.ops import ERR_MAGIC, ERR_NEVER, Call, SetAttr, Value
 from mypyc.ir.rtypes import (
     RInstance,
@@ -54,6 +55,9 @@ DECODE_SLICE = custom_op(PLACE, str_rprimitive, "KwireOps_DecodeSlice", ERR_MAGI
 REUSE_MEMORY = custom_op([object_rprimitive], c_int_rprimitive, "KwireOps_ReuseMemory", ERR_NEVER)
 MAKE_UUID = custom_op(PLACE, object_rprimitive, "KwireOps_MakeUuid", ERR_MAGIC)
 
+CLOSED: dict[str, str] = {}
+"""Modules whose classes have no subclasses but those in it, and the paths of their sources."""
+
 
 def register(constructors: Iterable[str]) -> None:
     """Make mypyc use the operations for all that it compiles from now on. ``constructors`` are the full names of
@@ -68,8 +72,6 @@ def register(constructors: Iterable[str]) -> None:
         function_op(f"kwire.wire.read_{name}s", PLACE, list_rprimitive, f"KwireOps_Read{name.upper()}s", ERR_MAGIC)
     count: list[RType] = [int64_rprimitive]
     function_op("kwire.wire.empty_list", count, list_rprimitive, "KwireOps_EmptyList", ERR_MAGIC)
-    made_by: list[RType] = [object_rprimitive, object_rprimitive]
-    function_op("kwire.native.made_by", made_by, none_rprimitive, "KwireOps_MadeBy", ERR_NEVER)
     coded: list[RType] = [bytes_writer_rprimitive, int64_rprimitive]
     function_op("kwire.records.writing.write_coded", coded, none_rprimitive, "KwireOps_WriteCoded", ERR_MAGIC)
     written: list[RType] = [bytes_writer_rprimitive]
@@ -161,6 +163,7 @@ def close_classes(builder: IRBuilder, expr: CallExpr, callee: RefExpr) -> Value 
     there, and neither looks for a value before it sets one, nor for one that is missing before it reads one.
     """
     classes = _classes(builder)
+    CLOSED[builder.module_name] = builder.module_path
     for cls in classes:
         if cls.children is None and not cls.allow_interpreted_subclasses:
             cls.children = [other for other in classes if other.base is cls]
@@ -180,7 +183,29 @@ def _classes(builder: IRBuilder) -> list[ClassIR]:
 
 def call_init(cls: ClassIR, init: FuncIR, emitter: Emitter) -> str:
     """What Python calls for a new object. Classes that can be pickled are made without their ``__init__``, and mypyc
-    (2.4) calls it neither here."""
+    (2.4) calls it neither here.
+
+    Calls of classes of closed modules take their arguments as calls of functions do. By itself mypyc makes a tuple
+    and a dict of them.
+    """
+    name = _emit_init(cls, init, emitter)
+    path = CLOSED.get(cls.module_name)
+    if path is None or cls.is_trait or cls.builtin_base or cls.has_method("__new__"):
+        return name
+    maker = FuncIR(FuncDecl(cls.name, None, cls.module_name, cls.ctor.sig), [], [], init.line, init.name)
+    generate_wrapper_function(maker, emitter, path, cls.module_name)
+    call = f"{cls.name_prefix(emitter.names)}_call"
+    emitter.emit_lines(
+        "static PyObject *",
+        f"{call}(PyObject *cls, PyObject *const *args, size_t count, PyObject *names)",
+        "{",
+        f"return {emitter.wrapper_function_call(maker.decl)}(cls, args, PyVectorcall_NARGS(count), names);",
+        "}",
+    )
+    return f"{name},\n.tp_vectorcall = {call}"
+
+
+def _emit_init(cls: ClassIR, init: FuncIR, emitter: Emitter) -> str:
     if not cls.is_serializable():
         return generate_init_for_class(cls, init, emitter)
     name = f"{cls.name_prefix(emitter.names)}_init"

@@ -29,10 +29,6 @@ def close_classes() -> None:
     """The classes of the calling module have no subclasses but those in it. Does nothing when interpreted."""
 
 
-def made_by(cls: type, function: object) -> None:
-    """Calling ``cls`` calls ``function``, for one class of a module. Does nothing when interpreted."""
-
-
 def install_constructors(namespace: dict[str, Any]) -> None:
     """Replace the interpreted ``new_X`` of every class ``X`` by one that allocates and stores, on its first call, and
     let the docstrings of classes describe their fields.

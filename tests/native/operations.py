@@ -6,7 +6,7 @@ import gc
 
 from librt.strings import BytesWriter
 
-from kwire.native import i64, install_constructors, made_by, mypyc_attr
+from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.records.writing import view, write_coded
 from kwire.uuids import Uuid
 from kwire.wire import empty_list, read_i16s, read_i32s, read_i64s
@@ -52,7 +52,7 @@ class Counted:
     SLOTS = ("first", "second", "third", "fourth")
     __slots__ = SLOTS
 
-    def __init__(self, *, first: int = 1, second: int = 2, third: int = 3, fourth: int = 4) -> None:
+    def __init__(self, *, first: int = 1, second: int = 2, third: object = 3, fourth: int = 4) -> None:
         self.first = first
         self.second = second
         self.third = third
@@ -117,7 +117,7 @@ def counted(expected: i64, count: i64) -> list[int]:
 
 
 class Made:
-    """A class whose calls are those of a function."""
+    """Made with arguments by position or by name."""
 
     __slots__ = ("first", "second", "third")
 
@@ -125,10 +125,6 @@ class Made:
         self.first = first
         self.second = second
         self.third = third
-
-
-def make(first: int, second: int, third: str = "c") -> Made:
-    return Made(first, second, third)
 
 
 def coded(numbers: list[int]) -> bytes:
@@ -141,4 +137,3 @@ def coded(numbers: list[int]) -> bytes:
 
 
 install_constructors(globals())
-made_by(Made, make)

@@ -43,7 +43,7 @@ def main() -> None:
     for expected, count in product((-1, 0, 1, 5, 5000, BIG), (0, 1, 5, 6, 5000)):
         print(expected, count, operations.counted(expected, count) == list(range(count)))
     print(operations.coded([0, 1, 127, 128, 300, 2**14 - 1, 2**14, 2**21, 2**49, 2**63 - 1] * 60).hex())
-    makers = (operations.make, operations.Made, operations.options, operations.required)
+    makers = (operations.Made, operations.Counted, operations.options, operations.required)
     for positional, named in product(((), (1,), (1, 5), (1, 5, "x"), (1, 5, "x", 6)), NAMED):
         print(positional, named, *(called(make, positional, named) for make in makers))
     print(operations.pause())

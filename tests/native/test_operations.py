@@ -30,9 +30,10 @@ def test_every_operation_is_used_and_gives_what_python_gives(tmp_path: Path) -> 
     built = build_native(tmp_path / "native", runtime=RUNTIME_FOLDER, package=package, modules=["operations"])
     made = next(built.folder.rglob("__native_operations.c")).read_text()
     names = ["Slice", "DecodeSlice", "MakeUuid", "ReadI16s", "ReadI32s", "ReadI64s", "EmptyList", "Append"]
-    for name in (*names, "WriteCoded", "View", "MadeBy", "ReuseMemory"):
+    for name in (*names, "WriteCoded", "View", "ReuseMemory"):
         assert f"KwireOps_{name}(" in made
     assert "PyGC_Disable(" in made
+    assert made.count(".tp_vectorcall = ") == len(("Flat", "Named", "Counted", "Made"))
     assert "CPyArg_ParseStackAndKeywords(" in made
     assert not re.search(r"cpy_r_\w+ = CPyDef_\w+___new_\w+\(", made)
     assert any(libraries(built.folder / "package"))

@@ -8,7 +8,7 @@ Anything unusual raises (``IndexError``, ``ValueError``, ``TypeError``), and the
 
 from __future__ import annotations
 
-from kwire.native import close_classes, i64, made_by, mypyc_attr
+from kwire.native import close_classes, i64, mypyc_attr
 from kwire.secrets import concealed, is_secret_record
 from kwire.wire import give_up
 
@@ -145,13 +145,6 @@ class Record:
 
     def __reduce__(self) -> tuple[object, ...]:
         return Record, (self.key, self.value, self.headers, self.timestamp, self.offset)
-
-
-def make_record(
-    key: bytes | None = None, value: bytes | None = None, headers: Headers = (), timestamp: int = -1, offset: int = -1
-) -> Record:
-    """What calling :class:`Record` calls natively."""
-    return Record(key, value, headers, timestamp, offset)
 
 
 if __file__.endswith(".py"):  # interpreted, all fields are read at once, and plain slots are faster than properties
@@ -341,4 +334,3 @@ def read_headers(data: bytes, pos: i64, room: i64) -> tuple[Headers, i64]:
 
 
 close_classes()
-made_by(Record, make_record)
