@@ -26,7 +26,7 @@ from kwire.records import Record, encode_batch, read_batches
 from kwire.uuids import Uuid
 from kwire_kafka.arrow import ARROW
 
-AT_ONCE = {"MetadataResponse": 1, "FetchResponse": 200, "ProduceRequest": 200, "ApiVersionsResponse": 200}
+AT_ONCE = {"MetadataResponse": 10, "FetchResponse": 200, "ProduceRequest": 200, "ApiVersionsResponse": 200}
 """How many messages are converted in one call."""
 
 DECODE, COLUMNS, ROWS, WIRE, TWO = "decode", "columns", "rows", "bytes", "two"

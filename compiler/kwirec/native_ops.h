@@ -154,6 +154,125 @@ static inline char KwireOps_WriteCoded(PyObject *out, int64_t coded) {
     return CPY_NONE;
 }
 
+/* out.write(data[start:end]) */
+static inline char KwireOps_WriteSlice(PyObject *out, PyObject *data, int64_t start, int64_t end) {
+    BytesWriterObject *writer = (BytesWriterObject *)out;
+    Py_ssize_t length;
+    const char *first = KwireOps_Cut(data, start, end, &length);
+    if (unlikely(!CPyBytesWriter_EnsureSize(writer, length))) return CPY_NONE_ERROR;
+    char *to = writer->buf + writer->len;
+    if (length >= 8 && length <= 16) { /* small and usual: two copies that overlap, instead of a call */
+        memcpy(to, first, 8);
+        memcpy(to + length - 8, first + length - 8, 8);
+    } else {
+        memcpy(to, first, (size_t)length);
+    }
+    writer->len += length;
+    return CPY_NONE;
+}
+
+/* outs[column] of writers, borrowed; mypyc calls a function for their type, each time. */
+static inline PyObject *KwireOps_Borrowed(PyObject *outs, int64_t column) {
+    static PyTypeObject *type = NULL;
+    if (unlikely(type == NULL)) type = LibRTStrings_BytesWriter_type_internal();
+    Py_ssize_t count = PyList_GET_SIZE(outs);
+    if (column < 0) column += count;
+    if (unlikely(column < 0 || column >= count)) {
+        PyErr_SetString(PyExc_IndexError, "list index out of range");
+        return NULL;
+    }
+    PyObject *writer = PyList_GET_ITEM(outs, (Py_ssize_t)column);
+    if (unlikely(Py_TYPE(writer) != type)) {
+        PyErr_SetString(PyExc_TypeError, "the list has other objects than writers");
+        return NULL;
+    }
+    return writer;
+}
+
+/* kwire.columns.messages.writer(outs, column) */
+static inline PyObject *KwireOps_Writer(PyObject *outs, int64_t column) {
+    PyObject *writer = KwireOps_Borrowed(outs, column);
+    Py_XINCREF(writer);
+    return writer;
+}
+
+/* kwire.columns.messages.copy(outs, column, data, start, end) */
+static inline int64_t KwireOps_Copy(PyObject *outs, int64_t column, PyObject *data, int64_t start, int64_t end) {
+    PyObject *writer = KwireOps_Borrowed(outs, column);
+    if (unlikely(writer == NULL || KwireOps_WriteSlice(writer, data, start, end) == CPY_NONE_ERROR)) return CPY_LL_INT_ERROR;
+    return (int64_t)((BytesWriterObject *)writer)->len;
+}
+
+/* kwire.columns.messages.array(outs, column, data, pos, shift) */
+static inline int64_t KwireOps_Array(PyObject *outs, int64_t column, PyObject *data, int64_t pos, int64_t shift) {
+    int64_t size = (int64_t)PyBytes_GET_SIZE(data);
+    if (unlikely(pos < 0 || pos >= size || shift < 0 || shift > 7)) return -1;
+    int64_t length = (unsigned char)PyBytes_AS_STRING(data)[pos], stop = pos + 1 + (int64_t)((uint64_t)(length - 1) << shift);
+    if (unlikely(length == 0 || length > 127 || stop > size)) return -1;
+    int64_t bytes = KwireOps_Copy(outs, column + 2, data, pos + 1, stop);
+    PyObject *ends = KwireOps_Borrowed(outs, column);
+    if (unlikely(bytes == CPY_LL_INT_ERROR || ends == NULL)) return CPY_LL_INT_ERROR;
+    if (unlikely(CPyBytesWriter_WriteI32LE(ends, (int32_t)(bytes >> shift)) == CPY_NONE_ERROR)) return CPY_LL_INT_ERROR;
+    return stop;
+}
+
+/* kwire.columns.messages.passed(data, pos, count, shape). A struct is as long as the one before it if their lengths of
+   arrays and numbers of tagged fields are the same: bytes that are compared at once, not each after the last. */
+static inline int64_t KwireOps_Passed(PyObject *data, int64_t pos, int64_t count, int64_t shape) {
+    const unsigned char *bytes = (const unsigned char *)PyBytes_AS_STRING(data);
+    int64_t size = (int64_t)PyBytes_GET_SIZE(data), arrays = (shape >> 60) - 1, length = 0, places[4];
+    if (arrays < 0 || arrays > 3 || pos < 0) return -1;
+    for (; count > 0; count--) {
+        int different = length == 0 || length > size - pos;
+        for (int64_t index = 0; !different && index <= arrays; index++)
+            different = bytes[pos + places[index]] != bytes[pos + places[index] - length];
+        if (likely(!different)) {
+            pos += length;
+            continue;
+        }
+        int64_t start = pos, rest = shape;
+        pos += rest & 255;
+        for (int64_t index = 0; index < arrays; index++, rest >>= 16) {
+            if (unlikely(pos >= size || bytes[pos] == 0 || bytes[pos] > 127)) return -1;
+            places[index] = pos - start;
+            pos += 1 + (int64_t)(bytes[pos] - 1) * (rest >> 8 & 255) + (rest >> 16 & 255);
+        }
+        if (unlikely(pos >= size || bytes[pos] != 0)) return -1;
+        places[arrays] = pos++ - start;
+        length = pos - start;
+    }
+    return pos;
+}
+
+/* Big-endian numbers as little-endian ones. Each is read before it is written, so that it is one instruction for both. */
+static inline void KwireOps_Turn(unsigned char *to, const unsigned char *from, Py_ssize_t count, Py_ssize_t stride, int size) {
+    for (; count > 0; count--, to += size, from += stride) {
+        uint64_t number = (uint64_t)(size == 1 ? *from : KwireOps_Number(from, size));
+        for (int index = 0; index < size; index++) to[index] = (unsigned char)(number >> 8 * index);
+    }
+}
+
+/* kwire.columns.rows.turned(rows, offset, stride, size) */
+static inline PyObject *KwireOps_Turned(PyObject *rows, int64_t offset, int64_t stride, int64_t size) {
+    BytesWriterObject *writer = (BytesWriterObject *)rows;
+    Py_ssize_t length = writer->len;
+    int known = size == 1 || size == 2 || size == 4 || size == 8;
+    if (unlikely(!known || offset < 0 || offset > stride - size || length % stride)) {
+        PyErr_SetString(PyExc_ValueError, "numbers are not in the rows");
+        return NULL;
+    }
+    Py_ssize_t count = length / (Py_ssize_t)stride, step = (Py_ssize_t)stride;
+    PyObject *numbers = PyBytes_FromStringAndSize(NULL, count * (Py_ssize_t)size);
+    if (unlikely(numbers == NULL)) return NULL;
+    const unsigned char *from = (const unsigned char *)writer->buf + offset;
+    unsigned char *to = (unsigned char *)PyBytes_AS_STRING(numbers);
+    if (size == 8) KwireOps_Turn(to, from, count, step, 8);
+    else if (size == 4) KwireOps_Turn(to, from, count, step, 4);
+    else if (size == 2) KwireOps_Turn(to, from, count, step, 2);
+    else KwireOps_Turn(to, from, count, step, 1);
+    return numbers;
+}
+
 /* kwire.records.writing.view(out): memoryview(out.getvalue()) without the copy */
 static inline PyObject *KwireOps_View(PyObject *out) {
     BytesWriterObject *writer = (BytesWriterObject *)out;

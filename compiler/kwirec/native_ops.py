@@ -53,6 +53,7 @@ PLACE: list[RType] = [bytes_rprimitive, int64_rprimitive, int64_rprimitive]
 
 DECODE_SLICE = custom_op(PLACE, str_rprimitive, "KwireOps_DecodeSlice", ERR_MAGIC)
 REUSE_MEMORY = custom_op([object_rprimitive], c_int_rprimitive, "KwireOps_ReuseMemory", ERR_NEVER)
+WRITE_SLICE = custom_op([bytes_writer_rprimitive, *PLACE], none_rprimitive, "KwireOps_WriteSlice", ERR_MAGIC)
 MAKE_UUID = custom_op(PLACE, object_rprimitive, "KwireOps_MakeUuid", ERR_MAGIC)
 
 CLOSED: dict[str, str] = {}
@@ -63,6 +64,7 @@ def register(constructors: Iterable[str]) -> None:
     """Make mypyc use the operations for all that it compiles from now on. ``constructors`` are the full names of
     emitted functions ``new_X``."""
     specializers[("decode", bytes_rprimitive)].insert(0, decode_slice)
+    specializers[("write", bytes_writer_rprimitive)] = [write_slice]
     specialize_function("kwire.uuids.Uuid")(make_uuid)
     for name in constructors:
         specialize_function(name)(construct)
@@ -74,6 +76,15 @@ def register(constructors: Iterable[str]) -> None:
     function_op("kwire.wire.empty_list", count, list_rprimitive, "KwireOps_EmptyList", ERR_MAGIC)
     coded: list[RType] = [bytes_writer_rprimitive, int64_rprimitive]
     function_op("kwire.records.writing.write_coded", coded, none_rprimitive, "KwireOps_WriteCoded", ERR_MAGIC)
+    part: list[RType] = [bytes_rprimitive, int64_rprimitive, int64_rprimitive, int64_rprimitive]
+    rows: list[RType] = [bytes_writer_rprimitive, int64_rprimitive, int64_rprimitive, int64_rprimitive]
+    function_op("kwire.columns.rows.turned", rows, bytes_rprimitive, "KwireOps_Turned", ERR_MAGIC)
+    from_data: list[RType] = [list_rprimitive, int64_rprimitive, *PLACE]
+    function_op("kwire.columns.messages.copy", from_data, int64_rprimitive, "KwireOps_Copy", ERR_MAGIC)
+    function_op("kwire.columns.messages.array", from_data, int64_rprimitive, "KwireOps_Array", ERR_MAGIC)
+    numbered: list[RType] = [list_rprimitive, int64_rprimitive]
+    function_op("kwire.columns.messages.writer", numbered, bytes_writer_rprimitive, "KwireOps_Writer", ERR_MAGIC)
+    function_op("kwire.columns.messages.passed", part, int64_rprimitive, "KwireOps_Passed", ERR_NEVER)
     written: list[RType] = [bytes_writer_rprimitive]
     function_op("kwire.records.writing.view", written, object_rprimitive, "KwireOps_View", ERR_MAGIC)
     function_op("gc.isenabled", [], bool_rprimitive, "PyGC_IsEnabled", ERR_NEVER)
@@ -95,6 +106,14 @@ def decode_slice(builder: IRBuilder, expr: CallExpr, callee: RefExpr) -> Value |
     return builder.call_c(DECODE_SLICE, place, expr.line) if place else None
 
 
+def write_slice(builder: IRBuilder, expr: CallExpr, callee: RefExpr) -> Value | None:
+    """``out.write(data[start:end])``: mypyc makes the bytes first."""
+    if not isinstance(callee, MemberExpr) or expr.arg_kinds != [ARG_POS]:
+        return None
+    place = _slice(builder, expr.args[0], before=callee.expr)
+    return builder.call_c(WRITE_SLICE, place, expr.line) if place else None
+
+
 def make_uuid(builder: IRBuilder, expr: CallExpr, callee: RefExpr) -> Value | None:
     """``Uuid(data[start:end])``: mypyc makes the bytes first, and calls the class as Python does."""
     place = _slice(builder, expr.args[0]) if len(expr.args) == 1 else None
@@ -103,8 +122,9 @@ def make_uuid(builder: IRBuilder, expr: CallExpr, callee: RefExpr) -> Value | No
     return builder.coerce(builder.call_c(MAKE_UUID, place, expr.line), builder.node_type(expr), expr.line)
 
 
-def _slice(builder: IRBuilder, node: Expression) -> list[Value] | None:
-    """The values of ``data[start:end]`` if both positions are native numbers and ``data`` is bytes."""
+def _slice(builder: IRBuilder, node: Expression, before: Expression | None = None) -> list[Value] | None:
+    """The values of ``data[start:end]``, with that of another expression before them, if both positions are native
+    numbers and ``data`` is bytes."""
     if not isinstance(node, IndexExpr) or not isinstance(node.index, SliceExpr):
         return None
     start, end = node.index.begin_index, node.index.end_index
@@ -113,7 +133,7 @@ def _slice(builder: IRBuilder, node: Expression) -> list[Value] | None:
     native = is_int64_rprimitive(builder.node_type(start)) and is_int64_rprimitive(builder.node_type(end))
     if not native or not is_bytes_rprimitive(builder.node_type(node.base)):
         return None
-    return [builder.accept(node.base), builder.accept(start), builder.accept(end)]
+    return [builder.accept(part) for part in (before, node.base, start, end) if part is not None]
 
 
 def construct(builder: IRBuilder, expr: CallExpr, callee: RefExpr) -> Value | None:

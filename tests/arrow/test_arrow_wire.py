@@ -176,6 +176,44 @@ def test_what_was_not_selected_is_not_decoded() -> None:
     assert found.batch.to_pylist() == [{"allow_auto_topic_creation": True}]
 
 
+UNEVEN = MetadataResponse(
+    topics=[
+        MetadataResponseTopic(
+            name=f"t{last}",
+            partitions=[
+                MetadataResponsePartition(
+                    replica_nodes=[1] * count,
+                    isr_nodes=[2] * (count // 2),
+                    unknown_tags=((7, b"seven"),) if number == last else (),
+                )
+                for number, count in enumerate([3, 3, 3, 0, 1, 3, 3, 126, 126, 127, 127, 128, 300, 3, 3])
+            ],
+        )
+        for last in (2, 8, 14, 15)
+    ]
+)
+
+
+@pytest.mark.usefixtures("not_slowly")
+def test_structs_of_any_length_are_passed() -> None:
+    columns = ARROW["MetadataResponse"].select("cluster_id", "topics.name")
+    expected = {"cluster_id": None, "topics": [{"name": f"t{last}"} for last in (2, 8, 14, 15)]}
+    found = columns.decode([UNEVEN.encode(12), UNEVEN.encode(9), METADATA.encode(12)], [12, 9, 12])
+    assert found.array.to_pylist()[:2] == [expected, expected]
+
+
+def test_what_is_passed_still_has_to_end_with_the_frame() -> None:
+    whole = UNEVEN.encode(12)
+    columns = ARROW["MetadataResponse"].select("cluster_id")
+    frames = [whole[:size] for size in range(len(whole) - 300, len(whole))]
+    found = columns.decode([*frames, whole, whole + b"\0"], 12)
+    assert found.rows == [len(frames)]
+    place = whole.index(bytes([4]) + b"\0\0\0\1" * 3) + 1000
+    place = whole.index(bytes([4]) + b"\0\0\0\1" * 3, place)
+    longer = whole[:place] + bytes([5]) + whole[place + 1 :]
+    assert not columns.decode([longer], 12).rows
+
+
 @pytest.mark.parametrize(
     ("path", "says"),
     [
@@ -248,8 +286,8 @@ def test_interpreted_programs_are_for_selected_columns(monkeypatch: pytest.Monke
     monkeypatch.setattr("kwire.arrow.columns.COMPILED", False)
     columns = Columns(HeartbeatRequest)
     assert columns.decode(beats("a"), 4).array.equals(columns.array([HeartbeatRequest(group_id="a")], 4))
-    assert columns._program(4) is None
-    assert columns.select("group_id")._program(4)
+    assert columns._reader(4) is None
+    assert columns.select("group_id")._reader(4)
 
 
 def test_no_frames_and_frames_of_no_bytes() -> None:

@@ -6,6 +6,8 @@ import gc
 
 from librt.strings import BytesWriter
 
+from kwire.columns.messages import array, copy, passed, writer
+from kwire.columns.rows import turned
 from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.records.writing import view, write_coded
 from kwire.uuids import Uuid
@@ -114,6 +116,38 @@ def counted(expected: i64, count: i64) -> list[int]:
     for number in range(count):
         values.append(number)
     return values
+
+
+def columns(count: int) -> list[BytesWriter]:
+    return [BytesWriter() for _ in range(count)]
+
+
+def written(data: bytes, start: i64, end: i64) -> bytes:
+    """A part of the data, twice."""
+    out = BytesWriter()
+    out.write(data[start:end])
+    out.write(data[start:end])
+    return out.getvalue()
+
+
+def copied(outs: list[BytesWriter], column: i64, data: bytes, start: i64, end: i64) -> int:
+    return copy(outs, column, data, start, end)
+
+
+def appended(outs: list[BytesWriter], column: i64, data: bytes, pos: i64, shift: i64) -> int:
+    return array(outs, column, data, pos, shift)
+
+
+def chosen(outs: list[BytesWriter], column: i64) -> BytesWriter:
+    return writer(outs, column)
+
+
+def after(data: bytes, pos: i64, count: i64, shape: i64) -> int:
+    return passed(data, pos, count, shape)
+
+
+def values(rows: BytesWriter, offset: i64, stride: i64, size: i64) -> bytes:
+    return turned(rows, offset, stride, size)
 
 
 class Made:

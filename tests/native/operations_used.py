@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import product
 from typing import Any
@@ -17,6 +17,25 @@ from tests.native.outcomes import outcome
 TEXT = "aé€𝄞".encode() + b"\xff\0z"
 NUMBERS = bytes(range(120, 160)) + bytes(8) + b"\xff" * 8
 BIG = 2**62
+ONE = 3 | 2 << 60
+"""The shape of structs: three bytes and an array of elements of no bytes."""
+THREE = int.from_bytes(bytes([2, 4, 1, 1, 0, 2, 3]), "little") | 4 << 60
+STRUCTS = [
+    bytes(40),
+    bytes([9, 9, 9, 1, 0] * 7),
+    bytes([9, 9, 9, 5, 0, 9, 9, 9, 5, 0, 9, 9, 9, 0, 0]),
+    b"".join(
+        bytes(2)
+        + bytes([1 + first])
+        + bytes(4 * first + 1)
+        + bytes([2, 9, 1 + second])
+        + bytes(2 * second + 3)
+        + b"\0"
+        for first, second in [(3, 1), (3, 1), (3, 2), (0, 2), (0, 2), (126, 0), (126, 0), (3, 1)]
+    ),
+    (bytes(2) + b"\2abcde" + b"\2x" + b"\1xyz" + b"\0") * 6 + bytes(2) + b"\2abcde" + b"\2x" + b"\1xyz" + b"\1",
+    (bytes(2) + b"\2abcde" + b"\2x" + b"\1xyz" + b"\0") * 5 + bytes(2) + b"\x82abcde" + b"\2x" + b"\1xyz" + b"\0",
+]
 NAMED: tuple[dict[str, Any], ...] = (
     {},
     {"first": 7},
@@ -43,6 +62,16 @@ def main() -> None:
     for expected, count in product((-1, 0, 1, 5, 5000, BIG), (0, 1, 5, 6, 5000)):
         print(expected, count, operations.counted(expected, count) == list(range(count)))
     print(operations.coded([0, 1, 127, 128, 300, 2**14 - 1, 2**14, 2**21, 2**49, 2**63 - 1] * 60).hex())
+    for start, end in product(range(0, len(NUMBERS), 9), range(0, len(NUMBERS) + 3, 4)):
+        print(start, end, operations.written(NUMBERS, start, end).hex())
+    print(*filled())
+    for shape in (0, ONE, THREE, 15 << 60 >> 4, -1, 7 << 60):
+        for pos, count in product((-1, 0, 1, 5), (0, 1, 2, 7, 30)):
+            print(shape, pos, count, [operations.after(data, pos, count, shape) for data in STRUCTS])
+    for offset, stride, size in product((-1, 0, 1, 3), (0, 4, 8, 10), (0, 1, 2, 3, 4, 8)):
+        rows = operations.columns(1)[0]
+        rows.write(NUMBERS)
+        print(offset, stride, size, outcome(partial(operations.values, rows, offset, stride, size)))
     makers = (operations.Made, operations.Counted, operations.options, operations.required)
     for positional, named in product(((), (1,), (1, 5), (1, 5, "x"), (1, 5, "x", 6)), NAMED):
         print(positional, named, *(called(make, positional, named) for make in makers))
@@ -50,6 +79,22 @@ def main() -> None:
     for count in (1, 63, 64, 65, 200):
         print(count, reused(count))
     print({operations.uuid(TEXT, 0, 5): 1} == {TEXT[:5]: 1}, undisturbed())
+
+
+def filled() -> Iterator[object]:
+    """What operations on columns return or raise, and the columns after each."""
+    outs = operations.columns(3)
+    data = bytes([3, *range(8), 1, 0, 128, 2]) + b"x" * 200
+    for column, pos, shift in product((0, 1, -3), (-1, 0, 1, 9, 10, 11, 12, 211, 212, 213, 240), (0, 2, 4)):
+        yield outcome(partial(operations.appended, outs, column, data, pos, shift))
+        yield outcome(partial(operations.copied, outs, column, data, pos, pos + shift))
+        yield [out.getvalue().hex() for out in outs]
+    for column in (-4, -1, 2, 3):
+        yield outcome(partial(chosen, outs, column))
+
+
+def chosen(outs: list[Any], column: int) -> bool:
+    return operations.chosen(outs, column) is outs[column]
 
 
 def numbers(pos: int, count: int, width: int) -> object:

@@ -30,6 +30,7 @@ def test_every_operation_is_used_and_gives_what_python_gives(tmp_path: Path) -> 
     built = build_native(tmp_path / "native", runtime=RUNTIME_FOLDER, package=package, modules=["operations"])
     made = next(built.folder.rglob("__native_operations.c")).read_text()
     names = ["Slice", "DecodeSlice", "MakeUuid", "ReadI16s", "ReadI32s", "ReadI64s", "EmptyList", "Append"]
+    names += ["WriteSlice", "Copy", "Array", "Writer", "Passed", "Turned"]
     for name in (*names, "WriteCoded", "View", "ReuseMemory"):
         assert f"KwireOps_{name}(" in made
     assert "PyGC_Disable(" in made

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import pyarrow as pa
 from pyarrow import compute
 
@@ -9,6 +11,9 @@ from kwire.columns.rows import unmarked
 
 MOST_BYTES = (1 << 31) - 1
 """How many bytes places can be in: they are int32, as Arrow's offsets."""
+
+FEW = 1 << 14
+"""For as many rows, the numbers of parts are kept: to make them takes longer than to use them."""
 
 
 def numbers(kind: pa.DataType, values: bytes, valid: pa.Buffer | None = None) -> pa.Array:
@@ -23,13 +28,22 @@ def valid_rows(nulls: bytes, count: int) -> pa.Array | None:
     return numbers(pa.bool_(), unmarked(nulls, count)) if nulls else None
 
 
+def _even_numbers(count: int) -> pa.Array:
+    return compute.cumulative_sum(pa.repeat(pa.scalar(2, pa.int32()), count), start=-2)
+
+
+@cache
+def _even() -> pa.Array:
+    return _even_numbers(FEW)
+
+
 def cut(data: pa.Buffer, places: bytes, nulls: bytes = b"") -> pa.Array:
     """Parts of ``data`` as binary, copied once. ``places`` are pairs of start and end (int32) in ascending order, so
     in an array of the parts and the gaps between them every second element is a part. ``nulls`` are rows (int64)."""
     count = len(places) // 8
     if not count:
         return pa.array([], pa.binary())
-    indexes = compute.cumulative_sum(pa.repeat(pa.scalar(2, pa.int32()), count), start=-2)
+    indexes = _even()[:count] if count <= FEW else _even_numbers(count)
     valid = valid_rows(nulls, count)
     if valid is not None:
         indexes = compute.if_else(valid, indexes, pa.scalar(None, pa.int32()))

@@ -13,9 +13,9 @@ from pyarrow import compute
 from kwire import is_native
 from kwire.arrow.read import structs_from
 from kwire.arrow.schema import message_type, selected
-from kwire.arrow.wire import read_frames, wanted
+from kwire.arrow.wire import Reader
 from kwire.arrow.write import Write, absent, struct_writer
-from kwire.columns.program import Program, UnsuitableError
+from kwire.columns.program import UnsuitableError
 from kwire.errors import DecodeError
 from kwire.frames import MAX_FRAME
 from kwire.lookup import PerMessage
@@ -59,7 +59,7 @@ class Decoded(NamedTuple):
 class Columns:
     """The columns of a message, for all its versions."""
 
-    __slots__ = ("_programs", "_whole", "_writers", "message", "type")
+    __slots__ = ("_readers", "_whole", "_writers", "message", "type")
 
     message: type[Message]
     """The codec class."""
@@ -72,7 +72,7 @@ class Columns:
         self.type = message_type(message) if type is None else type
         self._whole = type is None
         self._writers: dict[int, Write] = {}
-        self._programs: dict[int, Program | None] = {}
+        self._readers: dict[int, Reader | None] = {}
 
     def select(self, *paths: str) -> Columns:
         """Some of the columns: ``topics`` with all that is in it, or ``topics.partitions.leader_id``.
@@ -135,12 +135,12 @@ class Columns:
         found = _Found(self.type, len(data))
         slow = []
         for version, places in _places(each).items():
-            program = self._program(version)
-            suited = [place for place in places if program and 0 <= starts[place] <= len(data[place]) <= max_decoded]
+            reader = self._reader(version)
+            suited = [place for place in places if reader and 0 <= starts[place] <= len(data[place]) <= max_decoded]
             slow += sorted({*places} - {*suited})
-            if program and suited:
-                array, failed, doubtful = read_frames(
-                    self.type, program, [data[place] for place in suited], [starts[place] for place in suited]
+            if reader and suited:
+                array, failed, doubtful = reader.read(
+                    [data[place] for place in suited], [starts[place] for place in suited]
                 )
                 good = [place for number, place in enumerate(suited) if number not in failed]
                 slow += [suited[number] for number in failed] + [good[row] for row in doubtful]
@@ -177,18 +177,18 @@ class Columns:
                 read.clear()
                 size = 0
 
-    def _program(self, version: int) -> Program | None:
-        """The program for a version; ``None`` if there is none, or if objects are faster: interpreted, with all
+    def _reader(self, version: int) -> Reader | None:
+        """The reader for a version; ``None`` if there is none, or if objects are faster: interpreted, with all
         columns."""
         if self._whole and not COMPILED:
             return None
-        if version not in self._programs:
-            program = None
+        if version not in self._readers:
+            reader = None
             if version in self.message.VALID_VERSIONS:
                 with suppress(UnsuitableError):
-                    program = Program(self.message, version, wanted(self.type))
-            self._programs[version] = program
-        return self._programs[version]
+                    reader = Reader(self.message, version, self.type)
+            self._readers[version] = reader
+        return self._readers[version]
 
     def messages(self, rows: pa.StructArray | pa.RecordBatch, versions: Versions) -> list[Message | None]:
         """The messages from which :meth:`array` or :meth:`batch` made columns, ``None`` for null."""

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import accumulate
 
 import pyarrow as pa
+from librt.strings import BytesWriter
 from pyarrow import compute
 
 from kwire.arrow.buffers import MOST_BYTES, cut, numbers, valid_rows
 from kwire.arrow.schema import TAG, TAGS
 from kwire.arrow.write import absent, structs_of, uuid_texts
 from kwire.columns.messages import Machine
-from kwire.columns.program import Lists, Place, Program, Structs, Wanted
+from kwire.columns.program import Lists, Pieces, Place, Program, Structs, Values, Wanted
+from kwire.columns.rows import ends, signed, unmarked, unsigned, uuids
+from kwire.message import Message
+from kwire.schema import SIZES
 
 
 def wanted(kind: pa.StructType) -> Wanted:
@@ -25,20 +30,27 @@ def wanted(kind: pa.StructType) -> Wanted:
     return found
 
 
-def read_frames(
-    kind: pa.StructType, program: Program, frames: Sequence[bytes], starts: Sequence[int]
-) -> tuple[pa.StructArray, set[int], set[int]]:
-    """The messages in ``frames``, which begin at ``starts``, as structs of ``kind``.
+class Reader:
+    """Reads messages of one version as structs of ``kind``. Raises ``UnsuitableError`` if they have to be decoded."""
 
-    Also the numbers of the frames that could not be read, which are left out of the array; and the rows of the array
-    whose texts are not UTF-8. ``ValueError`` if there are 2 GiB of frames.
-    """
-    data, bounds = _joined(frames, starts)
-    machine = Machine(program.code, program.entry, program.columns)
-    failed = {*machine.read(data, bounds)}
-    found = _Arrays(pa.py_buffer(data), [out.getvalue() for out in machine.outs])
-    array = found.structs(kind, program.place, len(frames) - len(failed))
-    return array, failed, found.rows_without_text
+    __slots__ = ("make", "program")
+
+    def __init__(self, message: type[Message], version: int, kind: pa.StructType) -> None:
+        self.program = Program(message, version, wanted(kind))
+        self.make = _structs(kind, self.program.place)
+
+    def read(self, frames: Sequence[bytes], starts: Sequence[int]) -> tuple[pa.StructArray, set[int], set[int]]:
+        """The messages in ``frames``, which begin at ``starts``.
+
+        Also the numbers of the frames that could not be read, which are left out of the array; and the rows of the
+        array whose texts are not UTF-8. ``ValueError`` if there are 2 GiB of frames.
+        """
+        data, bounds = _joined(frames, starts)
+        program = self.program
+        machine = Machine(program.code, program.entry, program.columns, program.ends)
+        failed = {*machine.read(data, bounds)}
+        found = _Found(pa.py_buffer(data), machine.outs)
+        return self.make(found, len(frames) - len(failed)), failed, found.rows_without_text
 
 
 def _joined(frames: Sequence[bytes], starts: Sequence[int]) -> tuple[bytes, list[int]]:
@@ -53,76 +65,112 @@ def _joined(frames: Sequence[bytes], starts: Sequence[int]) -> tuple[bytes, list
     return frames[0] if len(frames) == 1 else b"".join(frames), bounds
 
 
-class _Arrays:
-    """Arrays from the columns of a program. ``ends``, while the elements of lists are made, are the offsets of those
-    lists and of the lists around them."""
+EMPTY = BytesWriter()
 
-    def __init__(self, data: pa.Buffer, columns: list[bytes]) -> None:
+
+class _Found:
+    """The columns of a program. ``ends``, while the elements of lists are made, are the offsets of those lists and of
+    the lists around them."""
+
+    __slots__ = ("columns", "data", "ends", "rows_without_text")
+
+    def __init__(self, data: pa.Buffer, columns: list[BytesWriter]) -> None:
         self.data = data
         self.columns = columns
         self.ends: list[pa.Array] = []
         self.rows_without_text: set[int] = set()
 
-    def structs(self, kind: pa.StructType, place: Structs, count: int) -> pa.StructArray:
-        columns = []
-        for column in kind:
-            if column.name in place.fields:
-                columns.append(self.values(column.type, place.fields[column.name], count))
-            elif column.name == "unknown_tags" and place.unknown is not None:
-                columns.append(self.tags(place.unknown))
-            else:
-                columns.append(absent(column.type, count))
-        null = None if place.column is None else compute.invert(numbers(pa.bool_(), self.columns[place.column]))
-        return structs_of(kind, columns, null, count)
+    def take(self, first: int, count: int) -> list[bytes]:
+        """So many columns, whose memory others can use from now on."""
+        taken = [out.getvalue() for out in self.columns[first : first + count]]
+        self.columns[first : first + count] = [EMPTY] * count
+        return taken
 
-    def values(self, kind: pa.DataType, place: Place, count: int) -> pa.Array:
-        if isinstance(place, Structs):
-            return self.structs(kind, place, count)
-        if isinstance(place, Lists):
-            return self.lists(kind, place)
-        values = self.columns[place.column]
-        if place.type == "uuid":
-            return uuid_texts(values, count)
-        if place.type not in ("string", "bytes", "records"):
-            return numbers(kind, values)
-        found = cut(self.data, values, self.columns[place.column + 1])
-        return self.texts(found) if place.type == "string" else found
 
-    def lists(self, kind: pa.ListType, place: Lists) -> pa.ListArray:
-        lengths = numbers(pa.int32(), self.columns[place.column])
-        ends = _ends(lengths)
-        self.ends.append(ends)
-        elements = self.values(kind.value_type, place.elements, ends[-1].as_py())
-        self.ends.pop()
-        valid = valid_rows(self.columns[place.column + 1], len(lengths))
-        mask = None if valid is None else compute.invert(valid)
-        return pa.ListArray.from_arrays(ends, elements, type=kind, mask=mask)
+Make = Callable[[_Found, int], pa.Array]
+"""Makes an array of so many values. What makes a struct is composed once, with all that makes its fields."""
 
-    def texts(self, found: pa.Array) -> pa.Array:
-        """Bytes as strings. Those that are not UTF-8 are noted by the message that they are in."""
-        try:
-            return found.cast(pa.string())
-        except pa.ArrowInvalid:
-            rows = [row for row, value in enumerate(found.to_pylist()) if not _is_text(value)]
-        for ends in reversed(self.ends):
-            starts = ends.to_pylist()
+
+def _structs(kind: pa.StructType, place: Structs) -> Make:
+    fields = list(kind)
+    makers = [_field(field, place) for field in fields]
+    rows = {found.rows.column for found in place.fields.values() if isinstance(found, Values)}
+
+    def make(found: _Found, count: int) -> pa.StructArray:
+        arrays = [make(found, count) for make in makers]
+        for column in rows:
+            found.columns[column] = EMPTY
+        null = None
+        if place.column is not None:
+            null = compute.invert(numbers(pa.bool_(), *found.take(place.column, 1)))
+        if not arrays:
+            return structs_of(kind, arrays, null, count)
+        return pa.StructArray.from_arrays(arrays, fields=fields, mask=null)
+
+    return make
+
+
+def _field(field: pa.Field, place: Structs) -> Make:
+    if field.name in place.fields:
+        return _values(field.type, place.fields[field.name])
+    if field.name == "unknown_tags" and place.unknown is not None:
+        return partial(_tags, place.unknown)
+    kind = field.type
+    return lambda found, count: absent(kind, count)
+
+
+def _values(kind: pa.DataType, place: Place) -> Make:
+    if isinstance(place, Structs):
+        return _structs(kind, place)
+    if isinstance(place, Lists):
+        return partial(_lists, kind, place.column, _values(kind.value_type, place.elements))
+    if isinstance(place, Pieces):
+        return partial(_pieces, place.column, place.type == "string")
+    column, offset, stride, size = place.rows.column, place.offset, place.rows.size, SIZES[place.type]
+    if place.type == "uuid":
+        return lambda found, count: uuid_texts(uuids(found.columns[column], offset, stride), count)
+    turn = unsigned if place.type in ("uint16", "uint32") else signed
+    return lambda found, count: numbers(kind, turn(found.columns[column], offset, stride, size))
+
+
+def _lists(kind: pa.ListType, column: int, make: Make, found: _Found, count: int) -> pa.ListArray:
+    ends, nulls = found.take(column, 2)
+    offsets = numbers(pa.int32(), ends)
+    found.ends.append(offsets)
+    elements = make(found, offsets[count].as_py())
+    found.ends.pop()
+    valid = valid_rows(nulls, count)
+    mask = None if valid is None else compute.invert(valid)
+    return pa.ListArray.from_arrays(offsets, elements, type=kind, mask=mask)
+
+
+def _pieces(column: int, are_texts: bool, found: _Found, count: int) -> pa.Array:
+    places, nulls = found.take(column, 2)
+    pieces = cut(found.data, places, nulls)
+    return _texts(found, pieces) if are_texts else pieces
+
+
+def _texts(found: _Found, pieces: pa.Array) -> pa.Array:
+    """Bytes as strings. Those that are not UTF-8 are noted by the message that they are in."""
+    texts = pieces.view(pa.string())
+    try:
+        texts.validate(full=True)  # a cast does the same, and takes longer
+    except pa.ArrowInvalid:
+        rows = [row for row, value in enumerate(pieces.to_pylist()) if not _is_text(value)]
+        for offsets in reversed(found.ends):
+            starts = offsets.to_pylist()
             rows = [bisect_right(starts, row) - 1 for row in rows]
-        self.rows_without_text.update(rows)
-        return found.cast(pa.string(), safe=False)
-
-    def tags(self, column: int) -> pa.Array:
-        counts = numbers(pa.int32(), self.columns[column])
-        tags = self.columns[column + 1]
-        if not tags:
-            return pa.nulls(len(counts), TAGS)
-        payloads = cut(self.data, self.columns[column + 2])
-        elements = structs_of(TAG, [numbers(pa.int32(), tags), payloads])
-        return pa.ListArray.from_arrays(_ends(counts), elements, type=TAGS, mask=compute.equal(counts, 0))
+        found.rows_without_text.update(rows)
+    return texts
 
 
-def _ends(lengths: pa.Array) -> pa.Array:
-    """Offsets of lists of these lengths."""
-    return compute.cumulative_sum(pa.concat_arrays([pa.array([0], pa.int32()), lengths]))
+def _tags(first: int, found: _Found, count: int) -> pa.Array:
+    rows, tags, places = found.take(first, 3)
+    if not rows:
+        return pa.nulls(count, TAGS)
+    elements = structs_of(TAG, [numbers(pa.int32(), tags), cut(found.data, places)])
+    without = numbers(pa.bool_(), unmarked(rows, count))
+    return pa.ListArray.from_arrays(numbers(pa.int32(), ends(rows, count)), elements, type=TAGS, mask=without)
 
 
 def _is_text(value: bytes | None) -> bool:

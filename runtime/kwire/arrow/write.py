@@ -138,7 +138,7 @@ def uuid_texts(uuids: bytes, count: int) -> pa.Array:
     if len(text) != 24 * count:
         raise ValueError("a uuid has 16 bytes")
     padded = pa.Array.from_buffers(pa.binary(24), count, [None, pa.py_buffer(text)])
-    return compute.binary_slice(padded.cast(pa.binary()), 0, 22).cast(pa.string())
+    return compute.binary_slice(padded, 0, 22).cast(pa.string())
 
 
 _TO_URL = bytes.maketrans(b"+/", b"-_")

@@ -15,15 +15,12 @@ from librt.strings import (
     BytesWriter,
     read_i16_be,
     read_i32_be,
-    read_i64_be,
     read_i64_le,
-    write_i16_le,
     write_i32_le,
-    write_i64_be,
     write_i64_le,
 )
 
-from kwire.native import i16, i32, i64
+from kwire.native import i32, i64
 from kwire.wire import MAX_STRING, give_up, read_length, read_tag, read_uvarint
 
 TYPE_CHECKING = False
@@ -36,31 +33,27 @@ SKIP: Final = 0
 """The argument is the number of bytes."""
 PASS: Final = 1
 """A length and so many elements, which are not wanted; their size in 16 bits, bytes to skip after them in 15."""
-I8: Final = 2
-I16: Final = 3
-I32: Final = 4
-I64: Final = 5
-U16: Final = 6
-U32: Final = 7
-UUID: Final = 8
-"""A number, or a uuid and two zeros; the argument is the number of bytes to skip after it."""
-PLACE: Final = 9
+COPY: Final = 2
+"""Fields of fixed size next to each other, as they stand: their bytes in 16 bits, bytes to skip after them in 15."""
+PLACE: Final = 3
 """A length and bytes: the place of the bytes, and in the next column the rows that are null; the argument is the
 number of bytes to skip after them."""
-NUMBERS: Final = 10
-"""A length and numbers of as many bytes as the argument says: length, rows that are null, numbers."""
-EACH: Final = 11
-"""A length and structs, whose program starts at the argument: length, rows that are null."""
-PRESENT: Final = 12
+NUMBERS: Final = 4
+"""A length and elements of fixed size, whose logarithm to base 2 is the argument: the end of the array among all
+elements, rows that are null, elements as they stand."""
+EACH: Final = 5
+"""A length and structs, whose program starts at the argument: the end of the array, rows that are null. The word
+before the program is the shape of the structs (see :func:`passed`), or 0; it is used if they are not wanted."""
+PRESENT: Final = 6
 """The marker of a nullable struct: 1 or 0. The argument is a table: the programs of the struct and of its default."""
-TAGS: Final = 13
+TAGS: Final = 7
 """Tagged fields. The argument is a table: the program for the defaults of all of them, their number, and for each its
-tag, how it is read (:data:`WANTED` …), its program and that of its default. Columns: the number of unknown tags, the
+tag, how it is read (:data:`WANTED` …), its program and that of its default. Columns: the row of each unknown tag, the
 tags, the places of their payloads."""
-CONST: Final = 14
-"""The number in the next word, of as many bytes as the argument says."""
-BLANK: Final = 15
-"""Null if nullable, else empty; of a place (8) or a length (4), as the argument says."""
+CONST: Final = 8
+"""The bytes in the next words, as many as the argument says."""
+BLANK: Final = 9
+"""Null if nullable, else empty; of a place (8) or an array (4), as the argument says."""
 
 COMPACT: Final = 1 << 8
 NULLABLE: Final = 2 << 8
@@ -83,14 +76,20 @@ assert LONGEST == MAX_STRING
 
 
 class Machine:
-    """Reads frames with one program and appends to ``outs``, its columns. Numbers are little-endian."""
+    """Reads frames with one program and appends to ``outs``, its columns.
 
-    def __init__(self, code: bytes, entry: int, columns: int) -> None:
+    Those in ``ends`` are Arrow's offsets of arrays: the first begins at 0, and each ends where the next begins.
+    Fields of fixed size stay as they are in the message, big-endian; other numbers are little-endian.
+    """
+
+    def __init__(self, code: bytes, entry: int, columns: int, ends: list[int]) -> None:
         self.code = code
         self.entry: i64 = entry
         self.data = b""
         self.end: i64 = 0
         self.outs = [BytesWriter() for _ in range(columns)]
+        for column in ends:
+            write_i32_le(self.outs[column], 0)
 
     def read(self, data: bytes, bounds: list[int]) -> list[int]:
         """Read the frames between neighbouring ``bounds`` of ``data``, which is shorter than 2 GiB. Returns the
@@ -98,24 +97,28 @@ class Machine:
         failed: list[int] = []
         outs = self.outs
         self.data = data
+        row: i64 = 0
         for number in range(len(bounds) - 1):
             sizes = [len(out) for out in outs]
             start: i64 = bounds[number]
             self.end = bounds[number + 1]
             try:
-                if self.run(self.entry, start, 1) != self.end:
+                if self.run(self.entry, start, row, 1) != self.end:
                     give_up()
+                row += 1
             except (IndexError, OverflowError, ValueError):
                 failed.append(number)
                 for out, size in zip(outs, sizes, strict=True):
                     out.truncate(size)
         return failed
 
-    def run(self, start: i64, pos: i64, count: i64) -> i64:
-        """Run the program at ``start`` for ``count`` structs at ``pos``; the position after them."""
+    def run(self, start: i64, pos: i64, row: i64, count: i64) -> i64:
+        """Run the program at ``start`` for ``count`` structs at ``pos``, which are rows from ``row`` on; the position
+        after them. Bytes beyond the last one are not there to copy: the frame then ends elsewhere than it should."""
         code, data, outs, end = self.code, self.data, self.outs, self.end
         length: i64
-        for _ in range(count):
+        stop: i64
+        for index in range(row, row + count):
             if pos > end:
                 give_up()
             pc: i64 = start
@@ -139,9 +142,10 @@ class Machine:
                     pos += argument >> 16
                 elif op == SKIP:
                     pos += argument
-                elif op == I32:
-                    write_i32_le(outs[column], read_i32_be(data, pos))
-                    pos += 4 + argument
+                elif op == COPY:
+                    stop = pos + (argument & 0xFFFF)
+                    copy(outs, column, data, pos, stop)
+                    pos = stop + (argument >> 16)
                 elif op == PLACE:
                     length = data[pos]
                     if word & COMPACT and length < 128:
@@ -149,120 +153,88 @@ class Machine:
                         length -= 1
                     else:
                         length, pos = read_size(word, data, pos)
-                    out = outs[column]
+                    out = writer(outs, column)
                     if length < 0:
                         length = 0
-                        write_i64_le(outs[column + 1], len(out) >> 3)
+                        write_i64_le(writer(outs, column + 1), len(out) >> 3)
                         if not word & NULLABLE:
                             give_up()
                     write_i64_le(out, pos | pos + length << 32)
                     pos += length + argument
                 elif op == NUMBERS:
-                    pos = self.numbers(word, pos)
+                    stop = -1
+                    if word & COMPACT:
+                        stop = array(outs, column, data, pos, argument)
+                    if stop < 0:
+                        stop = self.numbers(word, argument, column, pos)
+                    pos = stop
                 elif op == TAGS:
                     if data[pos]:
-                        pos = self.tags(argument, column, pos)
+                        pos = self.tags(argument, column, pos, index)
                     else:
                         pos += 1
-                        if column != NONE:
-                            write_i32_le(outs[column], 0)
                         defaults: i64 = read_i64_le(code, argument)
                         if defaults:
-                            self.run(defaults, pos, 1)
-                elif op == I16:
-                    write_i16_le(outs[column], read_i16_be(data, pos))
-                    pos += 2 + argument
-                elif op == I64:
-                    write_i64_le(outs[column], read_i64_be(data, pos))
-                    pos += 8 + argument
-                elif op == I8:
-                    outs[column].append(data[pos])
-                    pos += 1 + argument
+                            self.run(defaults, pos, index, 1)
                 elif op == EACH:
                     length, pos = read_size(word, data, pos)
                     if length > end - pos:
                         give_up()
-                    length = self.length(word, length)
-                    pos = self.run(argument, pos, length)
+                    if length < 0:
+                        self.null(word, column)
+                        length = 0
+                    if column == NONE:
+                        stop = passed(data, pos, length, read_i64_le(code, argument - 8))
+                        pos = self.run(argument, pos, 0, length) if stop < 0 else stop
+                    else:
+                        out = writer(outs, column)
+                        before: i64 = last(out)
+                        write_i32_le(out, i32(before + length))
+                        pos = self.run(argument, pos, before, length)
                 elif op == CONST:
-                    constant(outs[column], argument, read_i64_le(code, pc))
-                    pc += 8
+                    copy(outs, column, code, pc, pc + argument)
+                    pc += argument + 7 & -8
+                elif op == PRESENT:
+                    pos = self.present(word, argument, column, pos, index)
                 else:
-                    pos = self.rare(op, word, pos)
+                    self.blank(word, argument, column, pos)
                 if word < 0:
                     break
         return pos
 
-    def rare(self, op: i64, word: i64, pos: i64) -> i64:
-        """One of the operations that are seldom needed; the position after it."""
-        data = self.data
-        column: i64 = word >> 16 & 0xFFFF
-        argument: i64 = word >> 32 & 0x7FFFFFFF
-        if op == PRESENT:
-            return self.present(word, argument, column, pos)
-        out = self.outs[column]
-        if op == UUID:
-            write_i64_be(out, read_i64_be(data, pos))
-            write_i64_be(out, read_i64_be(data, pos + 8))
-            write_i16_le(out, 0)
-            return pos + 16 + argument
-        if op == U16:
-            write_i32_le(out, i32(i64(read_i16_be(data, pos)) & 0xFFFF))
-            return pos + 2 + argument
-        if op == U32:
-            write_i64_le(out, i64(read_i32_be(data, pos)) & 0xFFFFFFFF)
-            return pos + 4 + argument
-        if word & NULLABLE:  # of BLANK
-            write_i64_le(self.outs[column + 1], len(out) // argument)
-        if argument == 8:
-            write_i64_le(out, pos | pos << 32)
-        else:
-            write_i32_le(out, 0)
-        return pos
-
-    def length(self, word: i64, length: i64) -> i64:
-        """Append the length of an array; the number of its elements."""
-        column: i64 = word >> 16 & 0xFFFF
-        if length < 0 and not word & NULLABLE:
-            give_up()
-        if column != NONE:
-            out = self.outs[column]
-            if length < 0:
-                write_i64_le(self.outs[column + 1], len(out) >> 2)
-            write_i32_le(out, i32(length) if length > 0 else 0)
-        return length if length > 0 else 0
-
-    def numbers(self, word: i64, pos: i64) -> i64:
-        """An array of numbers."""
-        data = self.data
-        column: i64 = word >> 16 & 0xFFFF
-        length: i64 = data[pos]
-        if word & COMPACT and 0 < length < 128:
-            pos += 1
-            length -= 1
-            write_i32_le(self.outs[column], i32(length))
-        else:
-            length, pos = read_size(word, data, pos)
-            length = self.length(word, length)
-        size: i64 = word >> 32 & 0x7FFFFFFF
-        stop: i64 = pos + size * length
+    def numbers(self, word: i64, shift: i64, column: i64, pos: i64) -> i64:
+        """An array of values of fixed size; the position after it."""
+        length, pos = read_size(word, self.data, pos)
+        if length < 0:
+            self.null(word, column)
+            length = 0
+        stop = pos + (length << shift)
         if stop > self.end:
             give_up()
-        out = self.outs[column + 2]
-        if size == 4:
-            for index in range(pos, stop, 4):
-                write_i32_le(out, read_i32_be(data, index))
-        elif size == 8:
-            for index in range(pos, stop, 8):
-                write_i64_le(out, read_i64_be(data, index))
-        elif size == 2:
-            for index in range(pos, stop, 2):
-                write_i16_le(out, read_i16_be(data, index))
-        else:
-            out.write(data[pos:stop])
+        size = copy(self.outs, column + 2, self.data, pos, stop)
+        write_i32_le(self.outs[column], i32(size >> shift))
         return stop
 
-    def present(self, word: i64, table: i64, column: i64, pos: i64) -> i64:
+    def null(self, word: i64, column: i64) -> None:
+        """The next array is null."""
+        if not word & NULLABLE:
+            give_up()
+        if column != NONE:
+            write_i64_le(self.outs[column + 1], (len(self.outs[column]) >> 2) - 1)
+
+    def blank(self, word: i64, size: i64, column: i64, pos: i64) -> None:
+        """The default of a value or array that is null or empty."""
+        out = self.outs[column]
+        if size == 4:
+            if word & NULLABLE:
+                self.null(word, column)
+            write_i32_le(out, i32(last(out)))
+        else:
+            if word & NULLABLE:
+                write_i64_le(self.outs[column + 1], len(out) >> 3)
+            write_i64_le(out, pos | pos << 32)
+
+    def present(self, word: i64, table: i64, column: i64, pos: i64, row: i64) -> i64:
         """A nullable struct."""
         marker: i64 = self.data[pos]
         is_null: bool = marker > 127
@@ -273,53 +245,107 @@ class Machine:
         if is_null:
             if column != NONE:
                 self.outs[column].append(0)
-                self.run(read_i64_le(self.code, table + 8), pos, 1)
+                self.run(read_i64_le(self.code, table + 8), pos, row, 1)
             return pos + 1
         if column != NONE:
             self.outs[column].append(1)
-        return self.run(read_i64_le(self.code, table), pos + 1, 1)
+        return self.run(read_i64_le(self.code, table), pos + 1, row, 1)
 
-    def tags(self, table: i64, column: i64, pos: i64) -> i64:
+    def tags(self, table: i64, column: i64, pos: i64, row: i64) -> i64:
         """A tagged section that is not empty."""
         code, data = self.code, self.data
         count, pos = read_uvarint(data, pos)
         if count < 0:
             give_up()
         known: i64 = table + 16
-        last: i64 = known + 32 * read_i64_le(code, table + 8)
+        final: i64 = known + 32 * read_i64_le(code, table + 8)
         previous: i64 = -1
-        unknown: i32 = 0
         for _ in range(count):
             tag, size, pos = read_tag(data, pos)
             if tag <= previous or size > self.end - pos:
                 give_up()
             previous = tag
-            while known < last and read_i64_le(code, known) < tag:
-                self.default(known, pos)
+            while known < final and read_i64_le(code, known) < tag:
+                self.default(known, pos, row)
                 known += 32
-            if known < last and read_i64_le(code, known) == tag:
+            if known < final and read_i64_le(code, known) == tag:
                 mode: i64 = read_i64_le(code, known + 8)
                 if mode == MISSING:
                     give_up()
-                if mode == WANTED and self.run(read_i64_le(code, known + 16), pos, 1) != pos + size:
+                if mode == WANTED and self.run(read_i64_le(code, known + 16), pos, row, 1) != pos + size:
                     give_up()
                 known += 32
             elif column != NONE:
+                write_i64_le(self.outs[column], row)
                 write_i32_le(self.outs[column + 1], i32(tag))
                 write_i64_le(self.outs[column + 2], pos | pos + size << 32)
-                unknown += 1
             pos += size
-        while known < last:
-            self.default(known, pos)
+        while known < final:
+            self.default(known, pos, row)
             known += 32
-        if column != NONE:
-            write_i32_le(self.outs[column], unknown)
         return pos
 
-    def default(self, known: i64, pos: i64) -> None:
+    def default(self, known: i64, pos: i64, row: i64) -> None:
         """The default of a tagged field that was left out."""
         if read_i64_le(self.code, known + 8) == WANTED:
-            self.run(read_i64_le(self.code, known + 24), pos, 1)
+            self.run(read_i64_le(self.code, known + 24), pos, row, 1)
+
+
+def writer(outs: list[BytesWriter], column: i64) -> BytesWriter:
+    """``outs[column]``. Natively this is an operation of our own: mypyc's asks for the type of writers each time."""
+    return outs[column]
+
+
+def copy(outs: list[BytesWriter], column: i64, data: bytes, start: i64, end: i64) -> i64:
+    """Append ``data[start:end]`` to a column; its length after that. Natively this is an operation of our own."""
+    out = outs[column]
+    out.write(data[start:end])
+    return len(out)
+
+
+def array(outs: list[BytesWriter], column: i64, data: bytes, pos: i64, shift: i64) -> i64:
+    """What ``NUMBERS`` says, for an array whose length is a byte; the position after it. -1, and nothing is appended,
+    if the length is unusual or the array is longer than the data. Natively this is an operation of our own."""
+    if not 0 <= pos < len(data) or not 0 < data[pos] < 128 or not 0 <= shift < 8:
+        return -1
+    stop = pos + 1 + (i64(data[pos]) - 1 << shift)
+    if stop > len(data):
+        return -1
+    size = copy(outs, column + 2, data, pos + 1, stop)
+    write_i32_le(outs[column], i32(size >> shift))
+    return stop
+
+
+def last(out: BytesWriter) -> i64:
+    """The last number (int32, not negative) of a column."""
+    size: i64 = len(out)
+    return i64(out[size - 4]) | i64(out[size - 3]) << 8 | i64(out[size - 2]) << 16 | i64(out[size - 1]) << 24
+
+
+def passed(data: bytes, pos: i64, count: i64, shape: i64) -> i64:
+    """The position after ``count`` structs; -1 if they may be longer than the data, or are unusual.
+
+    A shape is, from the lowest bits, 8 bits for the bytes at the start of a struct, and up to three times 8 for the
+    size of an element and 8 for the bytes after the array; the highest 4 are the number of arrays and one. Lengths of
+    arrays are varints: unusual are those of several bytes, null, and tagged fields, which follow everything else.
+    Natively this is an operation of our own: most structs are as long as the one before them, which the bytes of
+    their lengths say, all at once.
+    """
+    arrays = (shape >> 60) - 1
+    if not 0 <= arrays < 4 or pos < 0:
+        return -1
+    for _ in range(count):
+        rest = shape
+        pos += rest & 255
+        for _ in range(arrays):
+            if pos >= len(data) or not 0 < data[pos] < 128:
+                return -1
+            pos += 1 + (i64(data[pos]) - 1) * (rest >> 8 & 255) + (rest >> 16 & 255)
+            rest >>= 16
+        if pos >= len(data) or data[pos] != 0:
+            return -1
+        pos += 1
+    return pos
 
 
 def read_size(word: i64, data: bytes, pos: i64) -> tuple[i64, i64]:
@@ -341,19 +367,3 @@ def read_size(word: i64, data: bytes, pos: i64) -> tuple[i64, i64]:
     if length < -1 or (word & TEXT and length > LONGEST):
         give_up()
     return length, pos
-
-
-def constant(out: BytesWriter, size: i64, value: i64) -> None:
-    """A number of ``size`` bytes; 18 are the zero uuid and two zeros."""
-    if size == 4:
-        write_i32_le(out, i32(value))
-    elif size == 8:
-        write_i64_le(out, value)
-    elif size == 2:
-        write_i16_le(out, i16(value))
-    elif size == 1:
-        out.append(value & 255)
-    else:
-        write_i64_le(out, 0)
-        write_i64_le(out, 0)
-        write_i16_le(out, 0)

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from struct import pack, unpack
+from struct import pack
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, Union
 
 from kwire.columns.messages import (
     BLANK,
     COMPACT,
     CONST,
+    COPY,
     EACH,
-    I8,
-    I16,
-    I32,
-    I64,
     MARKED,
     MISSING,
     NONE,
@@ -26,14 +23,10 @@ from kwire.columns.messages import (
     SKIP,
     TAGS,
     TEXT,
-    U16,
-    U32,
     UNWANTED,
-    UUID,
     WANTED,
 )
-from kwire.schema import BLOBS, SIZES, PresentField, present_fields, struct_class
-from kwire.uuids import ZERO_UUID
+from kwire.schema import SIZES, PresentField, present_fields, struct_class
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -44,28 +37,46 @@ if TYPE_CHECKING:
 Wanted: TypeAlias = "Mapping[str, Wanted]"
 """The wanted fields of a struct by name, each with those of its own struct. ``unknown_tags`` is one of them."""
 
-OPERATIONS = {
-    "bool": I8,
-    "int8": I8,
-    "int16": I16,
-    "uint16": U16,
-    "int32": I32,
-    "uint32": U32,
-    "int64": I64,
-    "float64": I64,
-    "uuid": UUID,
+CODES = {
+    "bool": "?",
+    "int8": "b",
+    "int16": "h",
+    "uint16": "H",
+    "int32": "i",
+    "uint32": "I",
+    "int64": "q",
+    "float64": "d",
+    "uuid": "16s",
 }
-NUMBERS_OF = {"bool": 1, "int8": 1, "int16": 2, "int32": 4, "int64": 8, "float64": 8}
-"""Type of the elements of an array that ``NUMBERS`` reads → their size."""
-WIDTHS = {**NUMBERS_OF, "uint16": 4, "uint32": 8, "uuid": 18}
-"""Type of a value → its bytes in a column."""
+"""Type of fixed size → what ``struct`` calls it."""
 MOST_COLUMNS = 0xFF00
 _PASSED, _SKIPPED = 0xFFFF, 0x7FFF
-"""The largest arguments of ``PASS``."""
+"""The largest arguments of ``PASS`` and ``COPY``."""
+
+
+class Rows:
+    """A column of values of fixed size: those of fields that are next to each other, as they are in the message."""
+
+    __slots__ = ("column", "size")
+
+    def __init__(self, column: int, size: int) -> None:
+        self.column = column
+        self.size = size
 
 
 class Values:
-    """Where the values of a field are that is no struct and no array."""
+    """The values of a field of fixed size: where they are in each of the rows."""
+
+    __slots__ = ("offset", "rows", "type")
+
+    def __init__(self, type: str, rows: Rows, offset: int = 0) -> None:
+        self.type = type
+        self.rows = rows
+        self.offset = offset
+
+
+class Pieces:
+    """Where strings or bytes are: the column of their places. The next column has the null rows."""
 
     __slots__ = ("column", "type")
 
@@ -75,7 +86,7 @@ class Values:
 
 
 class Lists:
-    """Where the lengths of arrays are, in ``column``, and their elements. The next column has the null rows."""
+    """Where arrays end, in ``column``, and their elements. The next column has the null rows."""
 
     __slots__ = ("column", "elements")
 
@@ -96,17 +107,17 @@ class Structs:
         self.unknown: int | None = None
 
 
-Place: TypeAlias = Union["Values", "Lists", "Structs"]
+Place: TypeAlias = Union["Values", "Pieces", "Lists", "Structs"]
 
 
 class UnsuitableError(Exception):
-    """Messages of this version have to be decoded: a default is not zero, null or empty where it has to be."""
+    """Messages of this version have to be decoded: a default is neither null nor empty where it has to be."""
 
 
 class Program:
     """The program for messages of one version, and where it puts their fields. Raises ``UnsuitableError``."""
 
-    __slots__ = ("code", "columns", "entry", "place")
+    __slots__ = ("code", "columns", "ends", "entry", "place")
 
     def __init__(self, cls: type[Message], version: int, wanted: Wanted) -> None:
         maker = _Maker(version)
@@ -114,6 +125,7 @@ class Program:
         self.entry = maker.add(maker.struct(cls, self.place))
         self.code = pack(f"<{len(maker.words)}q", *maker.words)
         self.columns = maker.columns
+        self.ends = maker.ends
 
 
 class _Step(NamedTuple):
@@ -123,14 +135,15 @@ class _Step(NamedTuple):
     flags: int = 0
     column: int = NONE
     argument: int = 0
-    constant: int | None = None
+    constant: bytes = b""
 
 
 class _Maker:
     def __init__(self, version: int) -> None:
         self.version = version
-        self.words = [0]  # so that no program starts at 0
+        self.words: list[int] = []
         self.columns = 0
+        self.ends: list[int] = []
 
     def take(self, count: int) -> int:
         """The first of so many new columns."""
@@ -142,36 +155,49 @@ class _Maker:
     def place(self, cls: type[Struct], wanted: Wanted) -> Structs:
         """Columns for the wanted fields of a struct."""
         structs = Structs({})
-        for field in present_fields(cls, self.version):
-            if field.name in wanted:
+        rows: Rows | None = None  # with the field before this one
+        for field in sorted(present_fields(cls, self.version), key=lambda field: field.is_tagged):
+            if field.name not in wanted:
+                rows = None
+            elif field.is_array or field.type not in SIZES:
+                rows = None
                 structs.fields[field.name] = self.columns_of(cls, field, wanted[field.name])
+            else:
+                if rows is None or field.is_tagged:
+                    rows = Rows(self.take(1), 0)
+                structs.fields[field.name] = Values(field.type, rows, rows.size)
+                rows.size += SIZES[field.type]
         if self.version in cls.FLEXIBLE_VERSIONS and "unknown_tags" in wanted:
             structs.unknown = self.take(3)
         return structs
 
     def columns_of(self, cls: type[Struct], field: PresentField, wanted: Wanted) -> Place:
+        """Columns for a field of variable size."""
         inner = struct_class(cls, field)
         if field.is_array:
-            lengths = self.take(3)  # the third is for numbers
+            lengths = self.take(3)  # the third is for elements of fixed size
+            self.ends.append(lengths)
             if inner is not None:
                 return Lists(lengths, self.place(inner, wanted))
-            column = lengths + 2 if field.element_type in NUMBERS_OF else self.take(2)
-            return Lists(lengths, Values(field.element_type, column))
+            if field.element_type in SIZES:
+                return Lists(lengths, Values(field.element_type, Rows(lengths + 2, SIZES[field.element_type])))
+            return Lists(lengths, Pieces(field.element_type, self.take(2)))
         if inner is None:
-            return Values(field.type, self.take(2))
+            return Pieces(field.type, self.take(2))
         structs = self.place(inner, wanted)
         structs.column = self.take(1) if field.is_nullable else None
         return structs
 
     def add(self, steps: list[_Step]) -> int:
-        """Add a program; its address."""
-        start = 8 * len(self.words)
+        """Add a program, after the shape of what it skips; its address."""
         steps = _joined(steps) or [_Step(SKIP)]
+        self.words.append(_shape(steps))
+        start = 8 * len(self.words)
         for number, (operation, flags, column, argument, constant) in enumerate(steps, 1):
             word = operation | flags | column << 16 | argument << 32
             self.words.append(word - (1 << 63) if number == len(steps) else word)
-            if constant is not None:
-                self.words.append(constant)
+            for at in range(0, len(constant), 8):
+                self.words.append(int.from_bytes(constant[at : at + 8], "little", signed=True))
         return start
 
     def table(self, words: list[int]) -> int:
@@ -214,8 +240,8 @@ class _Maker:
                 return _Step(PASS, flags, NONE, steps[0].argument)
             return _Step(EACH, flags, NONE, self.add(steps))
         assert isinstance(place, Lists)
-        if field.element_type in NUMBERS_OF:
-            return _Step(NUMBERS, flags, place.column, NUMBERS_OF[field.element_type])
+        if field.element_type in SIZES:
+            return _Step(NUMBERS, flags, place.column, SIZES[field.element_type].bit_length() - 1)
         if inner is None:
             steps = [_value(field.element_type, flags & COMPACT, place.elements)]
         else:
@@ -249,58 +275,79 @@ class _Maker:
         for field in present_fields(cls, self.version):
             if field.name in place.fields:
                 steps += self.blank_field(cls, field, place.fields[field.name])
-        if place.unknown is not None:
-            steps.append(_Step(BLANK, 0, place.unknown, 4))
         return steps
 
     def blank_field(self, cls: type[Struct], field: PresentField, place: Place) -> list[_Step]:
         value = field.default
         null = NULLABLE if value is None else 0
         if isinstance(place, Values):
-            return [_default(field.type, value, place.column)]
-        if isinstance(place, Lists):
+            constant = pack(f">{CODES[field.type]}", value)
+            return [_Step(CONST, 0, place.rows.column, len(constant), constant)]
+        if isinstance(place, Lists | Pieces):
             if value:
                 raise UnsuitableError
-            return [_Step(BLANK, null, place.column, 4)]
+            return [_Step(BLANK, null, place.column, 4 if isinstance(place, Lists) else 8)]
         inner: Any = struct_class(cls, field)
-        present = [] if place.column is None else [_Step(CONST, 0, place.column, 1, 0 if null else 1)]
+        present = [] if place.column is None else [_Step(CONST, 0, place.column, 1, b"\0" if null else b"\1")]
         return [*present, *self.blank(inner, place)]
 
 
 def _value(kind: str, flags: int, place: Place | None) -> _Step:
     """Reads or skips a value that is no struct."""
-    assert place is None or isinstance(place, Values)
-    if kind not in BLOBS:
-        return _Step(SKIP, 0, NONE, SIZES[kind]) if place is None else _Step(OPERATIONS[kind], 0, place.column)
+    if kind in SIZES:
+        if place is None:
+            return _Step(SKIP, 0, NONE, SIZES[kind])
+        assert isinstance(place, Values)
+        return _Step(COPY, 0, place.rows.column, SIZES[kind])
     if kind == "string":
         flags |= TEXT if flags & COMPACT else TEXT | SHORT
-    return _Step(PASS, flags, NONE, 1) if place is None else _Step(PLACE, flags, place.column)
-
-
-def _default(kind: str, value: Any, column: int) -> _Step:
-    if kind in BLOBS:
-        if value:
-            raise UnsuitableError
-        return _Step(BLANK, NULLABLE if value is None else 0, column, 8)
-    if kind == "uuid" and value != ZERO_UUID:
-        raise UnsuitableError
-    number: int = 0 if kind == "uuid" else unpack("<q", pack("<d" if kind == "float64" else "<q", value))[0]
-    return _Step(CONST, 0, column, WIDTHS[kind], number)
+    if place is None:
+        return _Step(PASS, flags, NONE, 1)
+    assert isinstance(place, Pieces)
+    return _Step(PLACE, flags, place.column)
 
 
 def _joined(steps: list[_Step]) -> list[_Step]:
-    """The same with bytes to skip in the instruction before them, if it can take them."""
+    """The same in fewer steps: neighbours that go into the same column, and bytes to skip in the step before them."""
     joined: list[_Step] = []
     for step in steps:
-        before = joined[-1] if joined else _Step(TAGS)
-        if step.operation == SKIP and before.operation in (SKIP, PLACE, *OPERATIONS.values()):
-            joined[-1] = before._replace(argument=before.argument + step.argument)
-        elif (
-            step.operation == SKIP
-            and before.operation == PASS
-            and (before.argument >> 16) + step.argument <= _SKIPPED
-        ):
-            joined[-1] = before._replace(argument=before.argument + (step.argument << 16))
-        else:
+        together = _together(joined[-1], step) if joined else None
+        if together is None:
             joined.append(step)
+        else:
+            joined[-1] = together
     return joined
+
+
+def _shape(steps: list[_Step]) -> int:
+    """The shape for ``kwire.columns.messages.passed`` of a struct that is skipped; 0 if it has none."""
+    *arrays, tags = steps
+    if tags.operation != TAGS or tags.column != NONE or len(arrays) > 4:
+        return 0
+    before = 0
+    if arrays and arrays[0].operation == SKIP:
+        before = arrays.pop(0).argument
+    sizes = [before]
+    for step in arrays:
+        if step.operation != PASS or not step.flags & COMPACT:
+            return 0
+        sizes += [step.argument & 0xFFFF, step.argument >> 16]
+    if len(sizes) > 7 or max(sizes) > 255:
+        return 0
+    return int.from_bytes(bytes(sizes), "little") | (len(arrays) + 1) << 60
+
+
+def _together(first: _Step, second: _Step) -> _Step | None:
+    """Two steps as one, if one can do what they do."""
+    size = first.argument + second.argument
+    if second.operation == SKIP:
+        if first.operation in (SKIP, PLACE):
+            return first._replace(argument=size)
+        if first.operation in (PASS, COPY) and (first.argument >> 16) + second.argument <= _SKIPPED:
+            return first._replace(argument=first.argument + (second.argument << 16))
+    elif first.operation == second.operation and first.column == second.column:
+        if first.operation == COPY and size <= _PASSED:
+            return first._replace(argument=size)
+        if first.operation == CONST:
+            return first._replace(argument=size, constant=first.constant + second.constant)
+    return None

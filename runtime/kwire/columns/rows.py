@@ -1,8 +1,8 @@
-"""Lists of row numbers as columns."""
+"""Rows as columns: numbers of rows, and rows of values of fixed size."""
 
 from __future__ import annotations
 
-from librt.strings import BytesWriter, read_i64_le, write_i32_le
+from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_le, write_i16_le, write_i32_le, write_i64_le
 
 from kwire.native import i32, i64
 
@@ -30,4 +30,43 @@ def ends(rows: bytes, count: i64) -> bytes:
     while row <= count:
         write_i32_le(out, i32(size >> 3))
         row += 1
+    return out.getvalue()
+
+
+def signed(rows: BytesWriter, offset: i64, stride: i64, size: i64) -> bytes:
+    """Big-endian numbers of 1, 2, 4 or 8 bytes as little-endian ones: those at ``offset`` of each row of ``stride``
+    bytes. ``ValueError`` if they are elsewhere."""
+    return turned(rows, offset, stride, size)
+
+
+def turned(rows: BytesWriter, offset: i64, stride: i64, size: i64) -> bytes:
+    """``signed``. Natively this is an operation of our own."""
+    data = rows.getvalue()
+    if size not in (1, 2, 4, 8) or offset < 0 or offset + size > stride or len(data) % stride:
+        raise ValueError("numbers are not in the rows")
+    out = bytearray(len(data) // stride * size)
+    for index in range(size):
+        out[index::size] = data[offset + size - 1 - index :: stride]
+    return bytes(out)
+
+
+def unsigned(rows: BytesWriter, offset: i64, stride: i64, size: i64) -> bytes:
+    """``signed`` of numbers without a sign, of 2 or 4 bytes, as numbers twice as long."""
+    data = rows.getvalue()
+    out = BytesWriter()
+    for index in range(offset, i64(len(data)), stride):
+        if size == 2:
+            write_i32_le(out, i32(i64(read_i16_be(data, index)) & 0xFFFF))
+        else:
+            write_i64_le(out, i64(read_i32_be(data, index)) & 0xFFFFFFFF)
+    return out.getvalue()
+
+
+def uuids(rows: BytesWriter, offset: i64, stride: i64) -> bytes:
+    """The 16 bytes at ``offset`` of each row, with two zeros after them."""
+    data = rows.getvalue()
+    out = BytesWriter()
+    for index in range(offset, i64(len(data)), stride):
+        out.write(data[index : index + 16])
+        write_i16_le(out, 0)
     return out.getvalue()
