@@ -66,6 +66,7 @@ def _joined(frames: Sequence[bytes], starts: Sequence[int]) -> tuple[bytes, list
 
 
 EMPTY = BytesWriter()
+"""In the place of a column that is no longer needed."""
 
 
 class _Found:
