@@ -107,10 +107,6 @@ class Fragments:
         self._waiting: dict[Key, Datagram] = {}
         self.held = 0
 
-    @property
-    def waiting(self) -> int:
-        return len(self._waiting)
-
     def add(self, walk: Walk, part: Part, position: int, time: float) -> Datagram:
         """Take a fragment; return its packet, which waits no longer if it is whole."""
         key = walk.ends, walk.protocol, part.number

@@ -82,13 +82,8 @@ class Unwrapper:
         self.report.end()
 
     @property
-    def waiting(self) -> int:
-        """How many packets have fragments that wait."""
-        return self._fragments.waiting
-
-    @property
     def held(self) -> int:
-        """How many bytes of them."""
+        """How many bytes of fragments wait."""
         return self._fragments.held
 
     def _found(self, walk: Walk, layer: str, time: float, position: int) -> Packet | None:
