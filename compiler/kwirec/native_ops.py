@@ -64,7 +64,7 @@ def register(constructors: Iterable[str]) -> None:
     """Make mypyc use the operations for all that it compiles from now on. ``constructors`` are the full names of
     emitted functions ``new_X``."""
     specializers[("decode", bytes_rprimitive)].insert(0, decode_slice)
-    specializers[("write", bytes_writer_rprimitive)] = [write_slice]
+    specializers.setdefault(("write", bytes_writer_rprimitive), []).insert(0, write_slice)
     specialize_function("kwire.uuids.Uuid")(make_uuid)
     for name in constructors:
         specialize_function(name)(construct)
@@ -76,7 +76,6 @@ def register(constructors: Iterable[str]) -> None:
     function_op("kwire.wire.empty_list", count, list_rprimitive, "KwireOps_EmptyList", ERR_MAGIC)
     coded: list[RType] = [bytes_writer_rprimitive, int64_rprimitive]
     function_op("kwire.records.writing.write_coded", coded, none_rprimitive, "KwireOps_WriteCoded", ERR_MAGIC)
-    part: list[RType] = [bytes_rprimitive, int64_rprimitive, int64_rprimitive, int64_rprimitive]
     rows: list[RType] = [bytes_writer_rprimitive, int64_rprimitive, int64_rprimitive, int64_rprimitive]
     function_op("kwire.columns.rows.turned", rows, bytes_rprimitive, "KwireOps_Turned", ERR_MAGIC)
     from_data: list[RType] = [list_rprimitive, int64_rprimitive, *PLACE]
@@ -84,7 +83,8 @@ def register(constructors: Iterable[str]) -> None:
     function_op("kwire.columns.messages.array", from_data, int64_rprimitive, "KwireOps_Array", ERR_MAGIC)
     numbered: list[RType] = [list_rprimitive, int64_rprimitive]
     function_op("kwire.columns.messages.writer", numbered, bytes_writer_rprimitive, "KwireOps_Writer", ERR_MAGIC)
-    function_op("kwire.columns.messages.passed", part, int64_rprimitive, "KwireOps_Passed", ERR_NEVER)
+    counted: list[RType] = [*PLACE, int64_rprimitive]
+    function_op("kwire.columns.messages.passed", counted, int64_rprimitive, "KwireOps_Passed", ERR_NEVER)
     written: list[RType] = [bytes_writer_rprimitive]
     function_op("kwire.records.writing.view", written, object_rprimitive, "KwireOps_View", ERR_MAGIC)
     function_op("gc.isenabled", [], bool_rprimitive, "PyGC_IsEnabled", ERR_NEVER)

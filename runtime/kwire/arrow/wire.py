@@ -16,7 +16,7 @@ from kwire.arrow.schema import TAG, TAGS
 from kwire.arrow.write import absent, structs_of, uuid_texts
 from kwire.columns.messages import Machine
 from kwire.columns.program import Lists, Pieces, Place, Program, Structs, Values, Wanted
-from kwire.columns.rows import ends, signed, unmarked, unsigned, uuids
+from kwire.columns.rows import ends, signed, unsigned, uuids
 from kwire.message import Message
 from kwire.schema import SIZES
 
@@ -49,7 +49,7 @@ class Reader:
         program = self.program
         machine = Machine(program.code, program.entry, program.columns, program.ends)
         failed = {*machine.read(data, bounds)}
-        found = _Found(pa.py_buffer(data), machine.outs)
+        found = _Filled(pa.py_buffer(data), machine.outs)
         return self.make(found, len(frames) - len(failed)), failed, found.rows_without_text
 
 
@@ -69,7 +69,7 @@ EMPTY = BytesWriter()
 """In the place of a column that is no longer needed."""
 
 
-class _Found:
+class _Filled:
     """The columns of a program. ``ends``, while the elements of lists are made, are the offsets of those lists and of
     the lists around them."""
 
@@ -88,7 +88,7 @@ class _Found:
         return taken
 
 
-Make = Callable[[_Found, int], pa.Array]
+Make = Callable[[_Filled, int], pa.Array]
 """Makes an array of so many values. What makes a struct is composed once, with all that makes its fields."""
 
 
@@ -97,7 +97,7 @@ def _structs(kind: pa.StructType, place: Structs) -> Make:
     makers = [_field(field, place) for field in fields]
     rows = {found.rows.column for found in place.fields.values() if isinstance(found, Values)}
 
-    def make(found: _Found, count: int) -> pa.StructArray:
+    def make(found: _Filled, count: int) -> pa.StructArray:
         arrays = [make(found, count) for make in makers]
         for column in rows:
             found.columns[column] = EMPTY
@@ -134,7 +134,7 @@ def _values(kind: pa.DataType, place: Place) -> Make:
     return lambda found, count: numbers(kind, turn(found.columns[column], offset, stride, size))
 
 
-def _lists(kind: pa.ListType, column: int, make: Make, found: _Found, count: int) -> pa.ListArray:
+def _lists(kind: pa.ListType, column: int, make: Make, found: _Filled, count: int) -> pa.ListArray:
     ends, nulls = found.take(column, 2)
     offsets = numbers(pa.int32(), ends)
     found.ends.append(offsets)
@@ -145,13 +145,13 @@ def _lists(kind: pa.ListType, column: int, make: Make, found: _Found, count: int
     return pa.ListArray.from_arrays(offsets, elements, type=kind, mask=mask)
 
 
-def _pieces(column: int, are_texts: bool, found: _Found, count: int) -> pa.Array:
+def _pieces(column: int, are_texts: bool, found: _Filled, count: int) -> pa.Array:
     places, nulls = found.take(column, 2)
     pieces = cut(found.data, places, nulls)
     return _texts(found, pieces) if are_texts else pieces
 
 
-def _texts(found: _Found, pieces: pa.Array) -> pa.Array:
+def _texts(found: _Filled, pieces: pa.Array) -> pa.Array:
     """Bytes as strings. Those that are not UTF-8 are noted by the message that they are in."""
     texts = pieces.view(pa.string())
     try:
@@ -165,12 +165,12 @@ def _texts(found: _Found, pieces: pa.Array) -> pa.Array:
     return texts
 
 
-def _tags(first: int, found: _Found, count: int) -> pa.Array:
+def _tags(first: int, found: _Filled, count: int) -> pa.Array:
     rows, tags, places = found.take(first, 3)
     if not rows:
         return pa.nulls(count, TAGS)
     elements = structs_of(TAG, [numbers(pa.int32(), tags), cut(found.data, places)])
-    without = numbers(pa.bool_(), unmarked(rows, count))
+    without = valid_rows(rows, count)
     return pa.ListArray.from_arrays(numbers(pa.int32(), ends(rows, count)), elements, type=TAGS, mask=without)
 
 

@@ -175,13 +175,13 @@ class _Maker:
         """Columns for a field of variable size."""
         inner = struct_class(cls, field)
         if field.is_array:
-            lengths = self.take(3)  # the third is for elements of fixed size
-            self.ends.append(lengths)
+            ends = self.take(3)  # the third is for elements of fixed size
+            self.ends.append(ends)
             if inner is not None:
-                return Lists(lengths, self.place(inner, wanted))
+                return Lists(ends, self.place(inner, wanted))
             if field.element_type in SIZES:
-                return Lists(lengths, Values(field.element_type, Rows(lengths + 2, SIZES[field.element_type])))
-            return Lists(lengths, Pieces(field.element_type, self.take(2)))
+                return Lists(ends, Values(field.element_type, Rows(ends + 2, SIZES[field.element_type])))
+            return Lists(ends, Pieces(field.element_type, self.take(2)))
         if inner is None:
             return Pieces(field.type, self.take(2))
         structs = self.place(inner, wanted)
@@ -322,12 +322,9 @@ def _joined(steps: list[_Step]) -> list[_Step]:
 def _shape(steps: list[_Step]) -> int:
     """The shape for ``kwire.columns.messages.passed`` of a struct that is skipped; 0 if it has none."""
     *arrays, tags = steps
-    if tags.operation != TAGS or tags.column != NONE or len(arrays) > 4:
+    if tags.operation != TAGS or tags.column != NONE:
         return 0
-    before = 0
-    if arrays and arrays[0].operation == SKIP:
-        before = arrays.pop(0).argument
-    sizes = [before]
+    sizes = [arrays.pop(0).argument if arrays and arrays[0].operation == SKIP else 0]
     for step in arrays:
         if step.operation != PASS or not step.flags & COMPACT:
             return 0
