@@ -44,6 +44,8 @@ class Store:
     page: int = 1000
     fault: Fault = lambda request: None
     requests: list[Request] = field(default_factory=list)
+    endless: bool = False
+    """Whether listings begin again where they should end."""
     listed_late: int = 0
     """Seconds by which listings say that objects were written later."""
     ranges: bool = True
@@ -185,8 +187,9 @@ def listing(store: Store, bucket: str, query: dict[str, str]) -> bytes:
             )
     keys = sorted(key for key in found if key > query.get("continuation-token", ""))
     page = keys[: min(store.page, int(query.get("max-keys", 1000)))]
-    more = len(page) < len(keys)
-    token = f"<NextContinuationToken>{escape(page[-1])}</NextContinuationToken>" if more else ""
+    more = store.endless or len(page) < len(keys)
+    last = "!" if store.endless else page[-1] if page else ""
+    token = f"<NextContinuationToken>{escape(last)}</NextContinuationToken>" if more else ""
     shown = "".join(found[key] for key in page)
     return (
         f"<ListBucketResult><Name>{bucket}</Name><KeyCount>{len(page)}</KeyCount>"

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tarfile
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 
@@ -92,7 +93,6 @@ NAMES = (
         ("s3://bucket", ["_c/x.pcap", "a b/y%20z.pcap", "a/x.pcap", "a/ü[1].pcap", "d.pcap"]),
         ("s3://bucket/a", ["a/x.pcap", "a/ü[1].pcap"]),
         ("s3a://bucket/a/", ["a/x.pcap", "a/ü[1].pcap"]),
-        ("s3:/bucket/d.pcap", ["d.pcap"]),
         ("s3://bucket/a*/*.pcap", ["a b/y%20z.pcap", "a/x.pcap", "a/ü[1].pcap"]),
         ("s3://bucket/*/x.pcap", ["_c/x.pcap", ".b/x.pcap", "a/x.pcap"]),
         ("s3://bucket/**/x.pcap", ["_c/x.pcap", ".b/x.pcap", "a/x.pcap"]),
@@ -233,6 +233,51 @@ def test_what_is_not_there_is_one_line(
 )
 def test_addresses_without_secrets_are_taken(given: str) -> None:
     assert place(given).name == given
+
+
+@pytest.mark.parametrize("given", ["s3://bucket", "s3://bucket/a", "s3://bucket/*/*"])
+def test_a_key_that_looks_like_a_secret_is_one_row(store: Store, given: str) -> None:
+    """Whoever may write to a bucket chooses its keys, and does not end what is read of the others."""
+    store.put("bucket/a/q?token=hidden.pcap", CAPTURE)
+    store.put("bucket/a/x.pcap", CAPTURE)
+    found = find([given])
+    assert found.captures == ("s3://bucket/a/x.pcap",)
+    [(name, reason)] = found.skipped
+    assert name == "s3://bucket/a/q…" and "may have a secret" in reason
+    assert any(row["source"] == name and row["_corrupt"] for row in read_rows(given))
+    assert not any("hidden" in str(row) for row in read_rows(given))
+
+
+def read_rows(given: str) -> list[dict[str, object]]:
+    paths = replace(find([given]), captures=tuple(Options({"path": given}).files()))
+    return [row for batch in read_batches("exchanges", paths) for row in batch.to_pylist()]
+
+
+def test_a_member_that_looks_like_a_secret_is_one_row(store: Store) -> None:
+    packed = BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as archive:
+        for name in ("a.pcap", "q?token=hidden.pcap"):
+            header = tarfile.TarInfo(name)
+            header.size = len(CAPTURE)
+            archive.addfile(header, BytesIO(CAPTURE))
+    store.put("bucket/a.tar", packed.getvalue())
+    found = find(["s3://bucket"])
+    assert found.captures == ("s3://bucket/a.tar!/a.pcap",)
+    assert [name for name, _ in found.skipped] == ["s3://bucket/a.tar!/q…"]
+
+
+@pytest.mark.parametrize(("limit", "value"), [("MAX_LISTING_SECONDS", 0.1), ("MAX_LISTING_BYTES", -1)])
+def test_a_listing_without_end_is_one_line(
+    store: Store, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], limit: str, value: float
+) -> None:
+    store.put("bucket/a/x.pcap", CAPTURE)
+    store.endless = True
+    monkeypatch.setattr(remote, limit, value)
+    try:
+        assert run(["clients", "s3://bucket/a"]) == 2
+    finally:
+        store.endless = False  # for the library, which goes on in its thread
+    assert capsys.readouterr().err == f"kwire-spark: s3://bucket/a: {remote.ENDLESS}\n"
 
 
 def test_a_store_that_does_not_answer(monkeypatch: pytest.MonkeyPatch, store: Store) -> None:

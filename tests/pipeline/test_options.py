@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import json
 import pickle
 from pathlib import Path
 
 import pytest
 
+from kwire_spark.inputs import find
 from kwire_spark.options import BrokenInputError, OptionError, Options
+from kwire_spark.readers import read_batches
+from kwire_spark.storage import absolute, opened
 
 
 @pytest.fixture
@@ -38,6 +42,67 @@ def test_links_back_give_no_file_twice(tmp_path: Path) -> None:
     (inner / "on").symlink_to(tmp_path / "elsewhere")
     found = Options({"path": str(tmp_path / "a")}).files()
     assert sorted(Path(path).name for path in found) == ["one.pcap", "two.pcap"]
+
+
+def test_links_in_circles_end(tmp_path: Path) -> None:
+    """Each folder has links to the other one, so there are paths without end."""
+    for name, other in (("a", "b"), ("b", "a")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / f"{name}.pcap").touch()
+        for number in range(8):
+            (tmp_path / name / f"link{number}").symlink_to(tmp_path / other)
+    found = Options({"path": str(tmp_path / "a")}).files()
+    assert {Path(path).name for path in found} == {"a.pcap", "b.pcap"}
+
+
+@pytest.mark.parametrize("given", [".", "*", "*/*", "*/*/*"])
+def test_names_of_files_are_no_addresses(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: str, requested: list[str]
+) -> None:
+    """Whoever packed a folder chose the names in it, and not what is requested or read elsewhere."""
+    segment = "s3:/topic-0/00000000000000000000.log"
+    names = ["-", "file:/a.pcap", "http:/host/a?x=1.pcap", "s3:/bucket/a.pcap", segment]
+    for name in names:
+        Path(tmp_path, name).parent.mkdir(parents=True, exist_ok=True)
+        Path(tmp_path, name).write_text("of a folder")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"of the standard input")))
+    taken = [name for name in names if given == "." or Path(name).match(given)]
+    found = Options({"path": given}).files()
+    assert sorted(Path(name).relative_to(tmp_path).as_posix() for name in found) == taken
+    for name in [*found, *Options({"paths": json.dumps(found)}).files(), *map(absolute, found)]:
+        with opened(name) as file:
+            assert file.read() == b"of a folder"
+    inputs = find([given])
+    read = {row["source"] for batch in read_batches("records", inputs) for row in batch.to_pylist()}
+    assert read == {str(tmp_path / name) for name in taken if name == segment}
+    assert not requested
+
+
+def test_a_segment_named_from_the_current_folder_is_no_address(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, requested: list[str]
+) -> None:
+    file = Path(tmp_path, "s3:/topic-0/00000000000000000000.log")
+    file.parent.mkdir(parents=True)
+    file.write_text("of a folder")
+    monkeypatch.chdir(tmp_path)
+    for given in ("s3:/topic-0/00000000000000000000.log", "./s3:/topic-0", "./s3:/topic-0/00000000000000000000.log"):
+        sources = {row["source"] for batch in read_batches("records", find([given])) for row in batch.to_pylist()}
+        assert sources == {str(file)}
+    assert not requested
+
+
+@pytest.fixture
+def requested(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The addresses for which a library is asked."""
+    addresses: list[str] = []
+
+    def ask(scheme: str, authority: str) -> None:
+        addresses.append(f"{scheme}://{authority}")
+        raise OSError("no store here")
+
+    monkeypatch.setattr("kwire_spark.storage.remote.file_system", ask)
+    return addresses
 
 
 def test_a_pattern_gives_what_it_matches(folder: Path) -> None:

@@ -39,9 +39,12 @@ def absolute(path: str) -> str:
 
 
 def written(path: Path) -> str:
-    """The name of an input that was made into a path, which has one slash where an address has two."""
-    found = SCHEME.fullmatch(str(path))
-    return f"{found['scheme']}://{found['authority']}/{found['path']}" if found else str(path)
+    """The name of an input that was made into a path, which has one slash where an address has two.
+
+    Names of files that look like this are absolute, so that no folder is taken for a store.
+    """
+    scheme, colon, rest = str(path).partition(":/")
+    return f"{scheme}://{rest}" if colon and SCHEME.fullmatch(f"{scheme}://{rest}") else str(path)
 
 
 def is_remote(path: str) -> bool:

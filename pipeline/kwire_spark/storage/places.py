@@ -15,11 +15,11 @@ import io
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NoReturn
 
 from kwire_spark.folders import regular
 from kwire_spark.storage.archives import BETWEEN, Archive, archive
-from kwire_spark.storage.remote import SCHEME, RemoteFile, refuse_secrets
+from kwire_spark.storage.remote import MASKED, SCHEME, RemoteFile, masked, refuse_secrets
 from kwire_spark.storage.standard_input import STDIN, standard_input
 
 PEEKED, REQUESTED = 1 << 18, 1 << 22
@@ -75,8 +75,9 @@ class Place:
         ``FileNotFoundError``, with a message for the user, if there is nothing.
         """
         if Path(self.name).exists():
-            yield from _within(Path(self.name)) if self.is_folder() else [self.name]
+            yield from _within(Path(self.name)) if self.is_folder() else [_unmistakable(Path(self.name), self.name)]
             return
+        refuse_secrets(self.name)  # which the next messages would have
         if not _GLOB.search(self.name):
             raise FileNotFoundError(f"{self.name}: no such file or folder")
         matches = sorted(_matches(self.name))
@@ -86,7 +87,7 @@ class Place:
             if match.is_dir():
                 yield from _within(match)
             elif not match.name.startswith((".", "_")):
-                yield str(match)
+                yield _unmistakable(match)
 
     def beside(self) -> list[str]:
         """The names, without folders, of the files in the same folder."""
@@ -142,18 +143,23 @@ class MemberPlace(Place):
             self.check()
             yield self.name
         else:
-            yield from (f"{self.name}{member}" for member in self._archive.members)
+            yield from (self._named(member) for member in self._archive.members)
 
     def skipped(self) -> dict[str, str]:
         """Members that cannot be read, and the archive if its list of members is incomplete, each with the reason."""
         found = self._archive
-        reasons = {f"{self.name}{member}": reason for member, reason in found.skipped.items()}
+        reasons = {self._named(member): reason for member, reason in found.skipped.items()}
         return reasons | ({self._outer.name: found.problem} if found.problem else {})
 
     def beside(self) -> list[str]:
         folder = self._member.rpartition("/")[0]
         members = (member.rpartition("/") for member in self._archive.members)
         return [name for within, _, name in members if within == folder]
+
+    def _named(self, member: str) -> str:
+        """The name of a member, as it can be given."""
+        name = f"{self.name}{member}"
+        return masked(name) if SCHEME.fullmatch(name) else name
 
     @property
     def _archive(self) -> Archive:
@@ -195,12 +201,36 @@ class RemotePlace(Place):
         return self._file.beside()
 
 
+class MaskedPlace(RemotePlace):
+    """An object that a store listed with a key that may have a secret: it is not read."""
+
+    def check(self) -> NoReturn:
+        raise OSError(0, "its key may have a secret, which tables would show: copy it to another name", self.name)
+
+    def opened(self, peek: bool = False, expected: str = "") -> NoReturn:
+        self.check()
+
+    def size(self) -> NoReturn:
+        self.check()
+
+    def stamp(self) -> NoReturn:
+        self.check()
+
+    def is_folder(self) -> bool:
+        return False
+
+    def files(self) -> Iterator[str]:
+        yield self.name
+
+
 def place(name: str) -> Place:
     """Where the input with this name is. :class:`ValueError` for an address with a secret: tables show names."""
     if name == STDIN:
         return StandardInputPlace(name)
-    refuse_secrets(name)
     if SCHEME.fullmatch(name):
+        refuse_secrets(name)
+        if name.endswith(MASKED):
+            return MaskedPlace(name)
         object_name, between, member = name.partition(BETWEEN)
         return MemberPlace(RemotePlace(object_name), member) if between else RemotePlace(name)
     for found in re.finditer(re.escape(BETWEEN), name):
@@ -217,22 +247,34 @@ def _matches(pattern: str) -> Iterator[Path]:
     return Path(*parts[:first]).glob(str(Path(*parts[first:])))
 
 
-def _within(folder: Path) -> Iterator[str]:
+def _within(folder: Path, followed: set[Path] | None = None) -> Iterator[str]:
     """Files below a folder. Folders may start with ``_``, since those of Kafka's internal topics do.
 
-    A folder that cannot be listed is given as a file, so that opening it reports the error. A link to a folder that
-    contains it is not followed.
+    A folder that cannot be listed is given as a file, so that opening it reports the error. A link to a folder is not
+    followed if that contains it, or if another link to the folder was ``followed``: links may lead in circles.
     """
+    followed = set() if followed is None else followed
     try:
         paths = sorted(folder.iterdir())
     except OSError:
-        yield str(folder)
+        yield _unmistakable(folder)
         return
     for path in paths:
         if path.name.startswith("."):
             continue
         if path.is_dir():
-            if not (path.is_symlink() and folder.resolve().is_relative_to(path.resolve())):
-                yield from _within(path)
+            if path.is_symlink():
+                target = path.resolve()
+                if target in followed or folder.resolve().is_relative_to(target):
+                    continue
+                followed.add(target)
+            yield from _within(path, followed)
         elif not path.name.startswith("_"):
-            yield str(path)
+            yield _unmistakable(path)
+
+
+def _unmistakable(path: Path, name: str | None = None) -> str:
+    """The name of a file: absolute where a name from the current folder may be taken for an address, or for the
+    standard input."""
+    first = path.parts[0]
+    return str(path.absolute()) if first == STDIN or ":" in first else name or str(path)

@@ -8,7 +8,13 @@ from __future__ import annotations
 import io
 import os
 import re
+import sys
+from collections.abc import Callable
+from concurrent.futures import Future, wait
 from fnmatch import fnmatchcase
+from functools import partial
+from threading import Thread
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from kwire_spark.storage.answers import REFUSED, WHOLE, StoreError, telling
@@ -17,15 +23,24 @@ from kwire_spark.storage.file_systems import AZURE, GOOGLE, HADOOP, WEB, file_sy
 if TYPE_CHECKING:
     from pyarrow.fs import FileInfo, FileSystem
 
-SCHEME = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]+):/{1,2}(?P<authority>[^/]*)/*(?P<path>.*)", re.DOTALL)
+SCHEME = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]+)://(?P<authority>[^/]*)/*(?P<path>.*)", re.DOTALL)
+_MEANT = re.compile(SCHEME.pattern.replace("://", ":/{1,2}"), re.DOTALL)
+"""An address, or one that lacks a slash."""
 QUERY = re.compile(r"\?[\w.%-]+=")
 HOST = re.compile(r"(?:\[[0-9A-Fa-f:.%]+\]|[^:?]*)(?::\d+)?")
 """A host or bucket, with a port; what else follows a colon may be a password that has a slash."""
 GLOB = re.compile(r"[*?\[]")
+MASKED = "…"
+"""Ends the name of an object whose key may have a secret."""
 MOST_LISTED = 1_000_000
 """Objects of which sizes are kept."""
 UNNOTICED = GOOGLE | AZURE
 """Arrow's libraries for these take a whole object for the part of it for which they asked."""
+MAX_LISTING_SECONDS, MAX_LISTING_BYTES = 600.0, 1 << 30
+"""Limits of a listing: its time, and the memory by which the process grows meanwhile."""
+LOOKS_EVERY = 0.2
+"""Seconds between two looks at these limits."""
+ENDLESS = "the list of objects is too long, or does not end: name a folder or a pattern with fewer objects"
 CHANGED = "the object changed while it was read: read it again"
 
 
@@ -34,7 +49,7 @@ def refuse_secrets(name: str) -> None:
 
     A ``?`` in a key of a store may be of a pattern, unless it gives a value.
     """
-    found = SCHEME.fullmatch(name)
+    found = _MEANT.fullmatch(name)
     if found is None:
         return
     scheme, authority, key = found["scheme"].lower(), found["authority"], found["path"]
@@ -49,6 +64,17 @@ def refuse_secrets(name: str) -> None:
             f"{scheme}://{shown}: an address with a password, or with a query that may have a secret, cannot be "
             "given: tables show it"
         )
+
+
+def masked(name: str) -> str:
+    """The name of an object that a store listed, without what may be a secret: whoever wrote the object chose it."""
+    try:
+        refuse_secrets(name)
+    except ValueError:
+        found = SCHEME.fullmatch(name)
+        assert found is not None
+        return f"{name[: found.start('path')]}{re.split('[?@]', found['path'])[0]}{MASKED}"
+    return name
 
 
 _listed: dict[str, FileInfo] = {}
@@ -175,7 +201,7 @@ class RemoteFile:
     def _taken(self, key: str, is_file: bool) -> list[str]:
         if not is_file:
             return self._within(key)
-        return [] if key.rpartition("/")[2].startswith((".", "_")) else [f"{self.root}/{key}"]
+        return [] if key.rpartition("/")[2].startswith((".", "_")) else [masked(f"{self.root}/{key}")]
 
     def _within(self, folder: str) -> list[str]:
         names = []
@@ -183,7 +209,7 @@ class RemoteFile:
             key = self._key(found)
             *folders, name = key[len(folder) :].strip("/").split("/")
             if found.is_file and not name.startswith((".", "_")) and not any(one.startswith(".") for one in folders):
-                names.append(f"{self.root}/{key}")
+                names.append(masked(f"{self.root}/{key}"))
         return sorted(names)
 
     def _matching(self) -> list[tuple[str, bool]]:
@@ -227,7 +253,7 @@ class RemoteFile:
 
         with telling(f"{self.root}/{folder}"):
             selector = FileSelector(self.path(folder), allow_not_found=True, recursive=recursive)
-            listed: list[FileInfo] = self._system.get_file_info(selector)
+            listed = _ended(partial(self._system.get_file_info, selector), f"{self.root}/{folder}")
         for found in listed:
             self._remember(found)
         return listed
@@ -281,6 +307,38 @@ class _Requests(io.RawIOBase):
     def _grows(self, now: FileInfo) -> bool:
         """Whether it is a file to which somebody appends, which no store has."""
         return self._of.scheme in HADOOP and int(now.size or 0) >= int(self._stamp.split()[0])
+
+
+def _ended(listing: Callable[[], list[FileInfo]], name: str) -> list[FileInfo]:
+    """What a listing gives. :class:`StoreError` if it goes past a limit.
+
+    A library asks for more for as long as the store promises it, and cannot be stopped: it goes on in its thread, which
+    ends with the process.
+    """
+    made: Future[list[FileInfo]] = Future()
+
+    def run() -> None:
+        try:
+            made.set_result(listing())
+        except BaseException as error:
+            made.set_exception(error)
+
+    Thread(target=run, daemon=True).start()
+    until, most = monotonic() + MAX_LISTING_SECONDS, _peak() + MAX_LISTING_BYTES
+    while True:
+        if wait([made], LOOKS_EVERY).done:
+            return made.result()
+        if monotonic() > until or _peak() > most:
+            raise StoreError(name, ENDLESS)
+
+
+def _peak() -> int:
+    """Bytes of memory that this process had at most; 0 where the system does not say."""
+    if sys.platform == "win32":
+        return 0
+    import resource
+
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
 
 def _stamp(found: FileInfo) -> str:
