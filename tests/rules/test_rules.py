@@ -6,6 +6,7 @@ A finding is compared as code, path and the text under the carets; labels follow
 from __future__ import annotations
 
 import json
+from math import isqrt
 from typing import Any
 
 import pytest
@@ -18,10 +19,14 @@ from kwirec.emitters.modules import group_modules
 from kwirec.frontend import parse
 from kwirec.ir import resolve
 from kwirec.lowering import lower
-from kwirec.validation.types import MAX_FIELDS, MAX_NESTING
+from kwirec.validation.types import MAX_FIELDS, MAX_LAYOUT_FIELDS, MAX_NESTING
 from tests.rules.support import Check, CheckFiles
 
 TAG = {"versions": "1+", "taggedVersions": "1+"}
+
+
+FITTING = (isqrt(8 * MAX_LAYOUT_FIELDS + 1) - 1) // 2
+"""The most layouts that a growing message may have."""
 
 
 def pointed_at(label: Label) -> str:
@@ -41,6 +46,12 @@ def cycle(*structs: Any) -> str:
 def wide(count: int) -> str:
     """A message with ``count`` fields of a struct: one field more."""
     return clock(*(field(f"F{n}", "int8") for n in range(count - 1)), field("Zone", "Zone", fields=[field("City")]))
+
+
+def growing(count: int) -> str:
+    """A message with ``count`` layouts: the first has one field, and each other one has one more than that before."""
+    fields = (field(f"F{n}", "int8", versions=f"{n}+") for n in range(count))
+    return clock(*fields, validVersions=f"0-{count - 1}", flexibleVersions="none")
 
 
 def chain(length: int, type_: str = "S", **attributes: Any) -> str:
@@ -298,6 +309,8 @@ FINDINGS: dict[str, tuple[str, list[str]]] = {
         ['K412 Rows Row + "0+"'],
     ),
     "one field too many": (wide(MAX_FIELDS), ['K413 - "Clock"']),
+    "one field too many in all layouts": (growing(FITTING + 1), ['K413 - "Clock"']),
+    "as many fields as may be, each in another version": (growing(MAX_FIELDS), ['K413 - "Clock"']),
     "longer than the stack of whoever follows it": (chain(1200), [f"K411 S{MAX_NESTING}.Next S{MAX_NESTING + 1}"]),
     "one level too many": (chain(MAX_NESTING + 1), [f"K411 S{MAX_NESTING}.Next S{MAX_NESTING + 1}"]),
     "the deepest level is in no version": (
@@ -508,6 +521,7 @@ CLEAN: dict[str, str] = {
     "no listeners": clock(listeners=[]),
     "largest api key": clock(type="metadata", apiKey=32767),
     "as many fields as may be": wide(MAX_FIELDS - 1),
+    "as many fields as may be in all layouts": growing(FITTING),
     "elements of a struct that may be null": clock(
         field(
             "Rows",

@@ -12,6 +12,8 @@ from kwirec.diagnostics.examples import clock, field, files, struct
 from kwirec.diagnostics.reading import read_sources
 from kwirec.frontend import parse
 from kwirec.ir import resolve
+from kwirec.lowering import lower
+from kwirec.lowering.layout import describe
 from kwirec.validation import RULES, Rule, defaults, messages, names, tags, types, validate, versions
 from tests.rules.support import Check
 
@@ -136,3 +138,18 @@ def test_the_definitions_of_kafka() -> None:
     documents = [parse(source, report) for source in read_sources([DEFINITIONS], report)]
     validate(resolve(documents, report), report)
     assert [f"{one.primary.span}: {one.message}" for one in report.diagnostics] == []
+
+
+def test_the_largest_messages_of_kafka_are_far_below_the_limits() -> None:
+    """The page of K413 says how large they are, so that whoever reads it knows how much room is left."""
+    report = Report()
+    documents = [parse(source, report) for source in read_sources([DEFINITIONS], report)]
+    sizes = [
+        [sum(not line.endswith("@*") for line in describe(layout.body)) for layout in set(versions.values())]
+        for versions in lower(resolve(documents, report)).by_message.values()
+    ]
+    largest, described = max(map(max, sizes)), max(map(sum, sizes))
+    assert 10 * largest <= types.MAX_FIELDS
+    assert 10 * described <= types.MAX_LAYOUT_FIELDS
+    text = " ".join(types.large_message.code.why.split())
+    assert f"more than {largest} fields, and none has more than {described} in all its layouts" in text

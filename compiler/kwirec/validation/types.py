@@ -10,12 +10,14 @@ from kwirec.diagnostics.examples import clock, field, struct
 from kwirec.ir.schema import ENTITY_TYPES, NULLABLE_PRIMITIVES, ArrayType, PrimitiveType, StructType
 from kwirec.ir.sites import FieldSite, MessageSite, StructSite
 from kwirec.validation.rule import rule
-from kwirec.versions import in_words
+from kwirec.versions import NONE, in_words
 
 MAX_NESTING = 16
 """The maximum number of levels of structs below a message."""
 MAX_FIELDS = 1000
 """The maximum number of fields of a message, with those of a struct counted for each of its uses."""
+MAX_LAYOUT_FIELDS = 10_000
+"""The maximum number of fields in all layouts of a message, counted in the same way."""
 
 
 @rule(
@@ -348,21 +350,42 @@ def empty_elements(at: MessageSite) -> Iterator[Finding]:
     corrected=clock(field("Wheels", "[]Wheel", fields=[field("Inside", "int32"), field("Teeth", "int16")])),
 )
 def large_message(at: MessageSite) -> Iterator[Finding]:
-    """A message has more than 1000 fields, counting those of a struct for each of its uses.
+    """A message has more than 1000 fields, or all its layouts have more than 10,000, counting each use of a struct.
 
     Codecs read and write structs in place, so common structs that contain each other twice would double the generated
-    code with every level. Kafka's largest message has 73 fields.
+    code with every level. It describes each layout too, so it would grow with fields times versions. No message of
+    Kafka has more than 100 fields, and none has more than 237 in all its layouts.
     """
-    sizes = Counter(site.struct.name for site in at.fields if site.live)
     levels = _levels(at)
-    count = sum(times * sizes[name] for level in levels for name, times in level.items())
-    if count > MAX_FIELDS and not levels[-1]:
+    if levels[-1]:
+        return
+    uses = sum(levels, Counter[str]())
+    count = sum(uses[site.struct.name] for site in at.fields if site.live)
+    changes = _changes(at)
+    described = sum(uses[site.struct.name] * sum(change in site.live for change in changes) for site in at.fields)
+    if count > MAX_FIELDS:
         yield at.finding(
             f"message `{at.message.name}` has {count} fields",
             at.decl.name.span,
             f"more than {MAX_FIELDS}, counting those of a struct for each of its uses",
             helps=["split the message, or send a list of elements that refer to each other by number"],
         )
+    elif described > MAX_LAYOUT_FIELDS:
+        yield at.finding(
+            f"message `{at.message.name}` has {described} fields in its {len(changes)} layouts",
+            at.decl.name.span,
+            f"more than {MAX_LAYOUT_FIELDS}, counting those of a struct for each of its uses",
+            helps=["split the message, or add several fields in one version"],
+        )
+
+
+def _changes(at: MessageSite) -> set[int]:
+    """The versions in which a layout may differ from the one before."""
+    message = at.message
+    ranges = {message.valid, message.flexible}
+    for site in at.fields:
+        ranges |= {site.field.versions, site.field.nullable, site.field.tagged, site.field.flexible or NONE}
+    return {version for one in ranges if one for version in (one.low, one.high + 1) if version in message.valid}
 
 
 def _levels(at: MessageSite) -> list[Counter[str]]:

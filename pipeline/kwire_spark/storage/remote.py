@@ -312,8 +312,8 @@ class _Requests(io.RawIOBase):
 def _ended(listing: Callable[[], list[FileInfo]], name: str) -> list[FileInfo]:
     """What a listing gives. :class:`StoreError` if it goes past a limit.
 
-    A library asks for more for as long as the store promises it, and cannot be stopped: it goes on in its thread, which
-    ends with the process.
+    A library asks for more for as long as the store promises it, and cannot be stopped: it goes on in its thread,
+    which ends with the process.
     """
     made: Future[list[FileInfo]] = Future()
 
