@@ -52,8 +52,10 @@ async def connect(
 
     ``timeout`` is also the limit of each call, and ``max_response`` that of a response in bytes.
     :class:`BrokerError` says in a sentence why there is no connection, :class:`AuthenticationError` why no login.
+    :class:`SecurityError` is raised before anything is sent if a password or token would go out in clear text.
     """
     security = security or Security()
+    security.check(host)
     client = Client(host, port, protocol, security, client_id, timeout, max_response)
     try:
         async with asyncio.timeout(timeout):

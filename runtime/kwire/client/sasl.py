@@ -12,12 +12,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kwire.client.errors import AuthenticationError, SecurityError
+from kwire.client.files import read_small
 
 Conversation = Generator[bytes, bytes, None]
 """Yields the tokens to send and takes the answers; ends when the server has proved what it must."""
 
 HASHES = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
 MECHANISMS = ("PLAIN", *HASHES, "OAUTHBEARER")
+IN_CLEAR = {"PLAIN": "password", "OAUTHBEARER": "token"}
+"""What a mechanism sends as it is: it needs TLS."""
 
 ITERATIONS = range(4096, 1_000_001)
 """What SCRAM servers may ask for: fewer would give the password away [RFC 7677, 4], more would take seconds."""
@@ -96,6 +99,6 @@ class Sasl:
 
 def _read(path: str | Path | None) -> str:
     try:
-        return Path(path or "").read_text().strip()
+        return read_small(path or "").decode().strip()
     except (OSError, UnicodeDecodeError) as error:
         raise SecurityError(f"the file of the token cannot be read: {error}") from None

@@ -7,11 +7,13 @@ import ssl
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
+from ipaddress import ip_address
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from kwire.client.errors import SecurityError
-from kwire.client.sasl import MECHANISMS, Sasl
+from kwire.client.files import read_small
+from kwire.client.sasl import IN_CLEAR, MECHANISMS, Sasl
 
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 _CONVERT = (
@@ -27,10 +29,14 @@ _JAAS = re.compile(rf"\s*[\w.$]+\s+\w+((?:\s+{_OPTION})*)\s*;\s*", re.DOTALL)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Security:
-    """How to connect: plain text unless there is a context for ``tls``, without a login unless there is ``sasl``."""
+    """How to connect: plain text unless there is a context for ``tls``, without a login unless there is ``sasl``.
+
+    A password of PLAIN, or a token, goes to another machine only by TLS, unless ``plaintext_login`` allows it.
+    """
 
     tls: ssl.SSLContext | None = None
     sasl: Sasl | None = None
+    plaintext_login: bool = False
 
     @classmethod
     def from_properties(cls, properties: Mapping[str, str], token_file: str | Path | None = None) -> Security:
@@ -38,6 +44,7 @@ class Security:
 
         ``token_file`` is for OAUTHBEARER, whose tokens a Java client gets by itself. :class:`SecurityError` for
         settings that this client does not have: other mechanisms, and stores of keys that are not PEM.
+        ``SASL_PLAINTEXT`` allows ``plaintext_login``, since it asks for that.
         """
         protocol = properties.get("security.protocol", "PLAINTEXT").upper()
         if protocol not in PROTOCOLS:
@@ -45,13 +52,34 @@ class Security:
         return cls(
             tls=_tls(properties) if protocol.endswith("SSL") else None,
             sasl=_sasl(properties, token_file) if protocol.startswith("SASL") else None,
+            plaintext_login=protocol == "SASL_PLAINTEXT",
         )
+
+    def exposed(self, host: str) -> str:
+        """What a login at this host would send in clear text: ``password``, ``token``, or nothing."""
+        in_clear = IN_CLEAR.get(self.sasl.mechanism, "") if self.sasl else ""
+        return "" if self.tls or _is_loopback(host) else in_clear
+
+    def check(self, host: str) -> None:
+        """:class:`SecurityError` if a login at this host would expose a password or token and nobody allowed that."""
+        if self.sasl and (what := self.exposed(host)) and not self.plaintext_login:
+            raise SecurityError(
+                f"{self.sasl.mechanism} would send the {what} to {host} in clear text: use TLS or SCRAM, or allow it "
+                "with --plaintext-login, or in Python with plaintext_login=True"
+            )
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host.lower().rstrip(".") == "localhost"
 
 
 def read_properties(path: str | Path) -> dict[str, str]:
     """The settings in a properties file, as Java reads it: in ISO 8859-1, with its escapes and continued lines."""
     properties, continued = {}, ""
-    for line in [*re.split(r"\r\n|\r|\n", Path(path).read_bytes().decode("latin-1")), ""]:
+    for line in [*re.split(r"\r\n|\r|\n", read_small(path).decode("latin-1")), ""]:
         line = continued + line.lstrip(" \t\f")
         continued = ""
         if not line or line[0] in "#!":
@@ -95,7 +123,7 @@ def tls_context(
 def _check_pem(path: str | Path | None) -> None:
     if path is not None:
         try:
-            content = Path(path).read_bytes()
+            content = read_small(path)
         except OSError as error:
             raise SecurityError(f"{path} cannot be read: {error.strerror}") from None
         if b"-----BEGIN " not in content:

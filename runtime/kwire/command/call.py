@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kwire.command.connecting import EXIT_CODES, add_options, talk
@@ -24,6 +23,9 @@ from kwire.trace.view import show
 if TYPE_CHECKING:
     from kwire.client import Client
     from kwire.command.options import Commands
+
+MAX_BODY = 100 << 20
+"""Limit of a file with a request: brokers refuse requests of more than 100 MiB, unless told otherwise."""
 
 _EPILOG = f"""\
 examples:
@@ -95,7 +97,9 @@ def _run(options: argparse.Namespace) -> int:
 def _input(text: str) -> str:
     if text == "-":
         return sys.stdin.read()
-    return Path(text[1:]).read_text() if text.startswith("@") else text
+    from kwire.client.files import read_small
+
+    return read_small(text[1:], MAX_BODY).decode() if text.startswith("@") else text
 
 
 def _print_tree(options: argparse.Namespace, payload: bytes, key: int, version: int) -> int:

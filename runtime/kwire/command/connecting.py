@@ -8,7 +8,6 @@ import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from getpass import getpass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kwire.command.options import put
@@ -43,6 +42,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--password-file", metavar="FILE", help="file of the password (default: KWIRE_PASSWORD, or it is asked for)"
     )
     how.add_argument("--token-file", metavar="FILE", help="file of an OAUTHBEARER token (default: KWIRE_TOKEN)")
+    how.add_argument(
+        "--plaintext-login", action="store_true", help="let PLAIN and OAUTHBEARER log in elsewhere without TLS"
+    )
     how.add_argument("--timeout", type=seconds, default=10.0, help="seconds to connect, and per call (default: 10)")
     how.add_argument(
         "--max-response",
@@ -61,8 +63,13 @@ def talk(options: argparse.Namespace, protocol: MessageRegistry, what: Callable[
 
     try:
         (host, port), how = parse_address(options.address), security(options)
+        how.check(host)
     except (OSError, ValueError) as problem:
         options.error(printable(str(problem)))
+
+    if (secret := how.exposed(host)) and not options.plaintext_login:
+        warning = f"the {secret} goes to {host} in clear text, as security.protocol of {options.config} asks"
+        put(f"kwire: warning: {printable(warning)}", sys.stderr)
 
     async def run() -> int:
         limits = {"timeout": options.timeout, "max_response": options.max_response}
@@ -86,6 +93,7 @@ def security(options: argparse.Namespace) -> Security:
 
     properties = read_properties(options.config) if options.config else {}
     found = Security.from_properties(properties, options.token_file)
+    found = replace(found, plaintext_login=found.plaintext_login or options.plaintext_login)
     if options.tls or options.ca or options.cert:
         secret = os.environ.get("KWIRE_KEY_PASSWORD")
         tls = tls_context(ca=options.ca, certificate=options.cert, key=options.key, key_password=secret)
@@ -103,8 +111,10 @@ def security(options: argparse.Namespace) -> Security:
 
 
 def _password(options: argparse.Namespace) -> str:
+    from kwire.client.files import read_small
+
     if options.password_file:
-        return Path(options.password_file).read_text().rstrip("\r\n")
+        return read_small(options.password_file).decode().rstrip("\r\n")
     if "KWIRE_PASSWORD" in os.environ:
         return os.environ["KWIRE_PASSWORD"]
     if not sys.stdin.isatty():

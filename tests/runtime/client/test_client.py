@@ -18,7 +18,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kwire import DecodeError, EncodeError
-from kwire.client import AuthenticationError, BrokerError, Client, Sasl, Security, ask, connect, tls_context
+from kwire.client import (
+    AuthenticationError,
+    BrokerError,
+    Client,
+    Sasl,
+    Security,
+    SecurityError,
+    ask,
+    connect,
+    tls_context,
+)
 from kwire.command.broker import as_json
 from kwire.connection import NoCommonVersionError
 from kwire.frames import frame
@@ -402,6 +412,22 @@ def test_secrets_are_not_shown() -> None:
     assert "alice" in repr(sasl)
     assert "hidden" not in repr(Security(sasl=sasl))
     assert "hidden" not in repr(Sasl(mechanism="OAUTHBEARER", token="hidden"))
+
+
+@pytest.mark.parametrize("mechanism", ["PLAIN", "OAUTHBEARER"])
+@pytest.mark.parametrize("host", ["broker.example", "192.0.2.1", "localhost.example", "127.0.0.1.example", "0.0.0.0"])
+def test_no_connection_for_a_login_in_clear_text(host: str, mechanism: str) -> None:
+    sasl = Sasl(mechanism=mechanism, username="alice", password="hidden", token="hidden")
+    with pytest.raises(SecurityError, match=f"^{mechanism} would send the .* to {host} in clear text") as refused:
+        asyncio.run(connect(host, 9092, PROTOCOL, security=Security(sasl=sasl)))
+    assert "hidden" not in str(refused.value)
+    assert Security(sasl=sasl, tls=tls_context()).exposed(host) == ""
+    Security(sasl=sasl, plaintext_login=True).check(host)
+
+
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "127.1.2.3", "::1"])
+def test_a_login_on_this_machine_is_on_no_wire(host: str) -> None:
+    Security(sasl=Sasl(mechanism="PLAIN", username="alice", password="hidden")).check(host)
 
 
 def test_a_token_is_read_at_each_login(tmp_path: Path) -> None:

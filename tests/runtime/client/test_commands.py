@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import socket
 import ssl
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 
 from kwire.client import parse_address
+from kwire.client.files import MAX_FILE
 from kwire.frames import frame
 from kwire.releases import BrokerAnswer
 from kwire_kafka import CreateDelegationTokenResponse, CreateTopicsRequest, CreateTopicsResponse, MetadataResponse
@@ -21,6 +23,8 @@ from tests.certificates import Certificates
 from tests.runtime.client.loopback import HOST, MECHANISMS, USERS, HttpServer, Loopback, Other, standard
 
 DESCRIBE_GROUPS = 15
+PASSWORD = ("--mechanism", "PLAIN", "--user", "alice")
+ELSEWHERE = "broker.example:9092"
 ESCAPE = "\x1b]0;owned\x07\u202e\n\r\u2028"
 
 
@@ -184,6 +188,10 @@ def test_a_response_that_cannot_be_decoded(run: Any, trace: tuple[str, ...]) -> 
         (("Metadata", "--mechanism", "OAUTHBEARER"), "needs a token"),
         (("Metadata", "--ca", "/no/ca.pem"), "/no/ca.pem cannot be read"),
         (("Metadata", "--protocol", "json"), "json is not a generated package"),
+        (("Metadata", "--json", "@/dev/zero"), "/dev/zero"),
+        (("Metadata", "--config", "/dev/zero"), "not a regular file: '/dev/zero'"),
+        (("Metadata", "--ca", "/dev/zero"), "/dev/zero cannot be read: not a regular file"),
+        (("Metadata", *PASSWORD, "--password-file", "/dev/zero"), "not a regular file: '/dev/zero'"),
     ],
 )
 def test_wrong_usage(run: Any, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], reason: str) -> None:
@@ -194,6 +202,88 @@ def test_wrong_usage(run: Any, monkeypatch: pytest.MonkeyPatch, arguments: tuple
     usage, error = result.err.strip().splitlines()
     assert usage == "usage: kwire call HOST:PORT API [options]"
     assert reason in error
+
+
+@pytest.mark.parametrize("option", ["--config", "--password-file", "--ca"])
+def test_files_have_a_limit(run: Any, tmp_path: Path, option: str) -> None:
+    file = tmp_path / "large"
+    with file.open("wb") as made:
+        made.truncate(MAX_FILE + 1)  # without room on the disk
+    with Loopback() as broker:
+        result = run("broker", broker.address, *PASSWORD, option, file)
+    assert result.code == 2
+    assert "more than 4 MiB" in result.err
+
+
+def test_a_password_may_come_from_a_pipe(run: Any) -> None:
+    """As from ``--password-file <(pass show kafka)``."""
+    reading, writing = os.pipe()
+    os.write(writing, USERS["alice"].encode())
+    os.close(writing)
+    try:
+        with Loopback(mechanisms=MECHANISMS) as broker:
+            assert run("broker", broker.address, *PASSWORD, "--password-file", f"/dev/fd/{reading}").code == 0
+    finally:
+        os.close(reading)
+
+
+@pytest.fixture
+def connections(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The hosts to which a connection was begun; each goes to nobody."""
+    hosts: list[str] = []
+
+    async def open_connection(host: str, *others: object) -> None:
+        hosts.append(host)
+        raise ConnectionRefusedError
+
+    monkeypatch.setattr("kwire.client.client.open_connection", open_connection)
+    return hosts
+
+
+@pytest.mark.parametrize(
+    ("options", "what"),
+    [
+        (PASSWORD, "PLAIN would send the password"),
+        (("--mechanism", "OAUTHBEARER"), "OAUTHBEARER would send the token"),
+    ],
+)
+def test_no_login_in_clear_text_unless_asked_for(
+    run: Any, monkeypatch: pytest.MonkeyPatch, connections: list[str], options: tuple[str, ...], what: str
+) -> None:
+    monkeypatch.setenv("KWIRE_PASSWORD", "s3cret")
+    monkeypatch.setenv("KWIRE_TOKEN", "s3cret")
+    refused = run("broker", ELSEWHERE, *options)
+    assert (refused.code, connections) == (2, [])
+    assert (
+        f"{what} to broker.example in clear text: use TLS or SCRAM, or allow it with --plaintext-login" in refused.err
+    )
+    for allowed in (["--plaintext-login"], ["--tls"]):
+        told = run("broker", ELSEWHERE, *options, *allowed)
+        assert (told.code, told.err.count("\n"), connections.pop()) == (3, 1, "broker.example")
+    assert "s3cret" not in refused.err
+
+
+def test_scram_shows_no_password_so_it_is_not_refused(
+    run: Any, monkeypatch: pytest.MonkeyPatch, connections: list[str]
+) -> None:
+    monkeypatch.setenv("KWIRE_PASSWORD", "s3cret")
+    assert run("broker", ELSEWHERE, "--mechanism", "SCRAM-SHA-256", "--user", "alice").code == 3
+    assert connections == ["broker.example"]
+
+
+def test_a_file_that_asks_for_clear_text_is_obeyed_with_a_warning(
+    run: Any, tmp_path: Path, connections: list[str]
+) -> None:
+    config = tmp_path / "client.properties"
+    login = "sasl.mechanism=PLAIN\nsasl.jaas.config=x.PlainLoginModule required username=alice password=s3cret;\n"
+    config.write_text(f"security.protocol=SASL_PLAINTEXT\n{login}")
+    result = run("broker", ELSEWHERE, "--config", config)
+    warning = f"the password goes to broker.example in clear text, as security.protocol of {config} asks"
+    assert (result.code, result.err.splitlines()[0]) == (3, f"kwire: warning: {warning}")
+    assert run("broker", ELSEWHERE, "--config", config, "--plaintext-login").err.count("\n") == 1
+    config.write_text(f"security.protocol=SASL_SSL\n{login}")
+    assert run("broker", ELSEWHERE, "--config", config).err.count("\n") == 1
+    assert len(connections) == 3
 
 
 def test_logins_by_options(run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -53,7 +53,8 @@ def test_without_settings_there_is_neither_tls_nor_a_login() -> None:
 
 def test_a_login_with_a_password() -> None:
     found = Security.from_properties(LOGIN)
-    assert found == Security(sasl=Sasl(mechanism="SCRAM-SHA-512", username="alice", password='s;e"c=ret'))
+    login = Sasl(mechanism="SCRAM-SHA-512", username="alice", password='s;e"c=ret')
+    assert found == Security(sasl=login, plaintext_login=True)
     by_token = LOGIN | {
         "sasl.jaas.config": "x.ScramLoginModule required username=id password='h\\'m' tokenauth=true ;"
     }

@@ -1,0 +1,23 @@
+"""Files of settings, passwords, tokens and certificates."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from pathlib import Path
+
+MAX_FILE = 4 << 20
+"""Limit of the bytes of a file: the largest are lists of certificates, of a quarter of a megabyte."""
+
+
+def read_small(path: str | Path, most: int = MAX_FILE) -> bytes:
+    """The bytes of a file, or of a pipe, which a password manager may give. ``OSError`` for a device, and for more
+    than ``most`` bytes."""
+    with Path(path).open("rb") as file:
+        if not stat.S_ISREG(mode := os.fstat(file.fileno()).st_mode) and not stat.S_ISFIFO(mode):
+            raise OSError(errno.EINVAL, "not a regular file", str(path))
+        content = file.read(most + 1)
+    if len(content) > most:
+        raise OSError(errno.EFBIG, f"more than {most >> 20} MiB", str(path))
+    return content
