@@ -45,13 +45,19 @@ class Origin:
     def read(cls, folder: Path) -> Origin | None:
         """What the marker in a folder says, an empty one nothing; ``None`` if it is none of a table."""
         try:
-            text = regular(folder / MARKER).read_bytes()
-            found = json.loads(text or b"{}")
-            inputs, written = found.get("inputs", ""), found.get("written", "")
-            skipped = tuple((str(path), str(reason)) for path, reason in found.get("skipped", ()))
-        except (OSError, ValueError, TypeError, AttributeError, RecursionError):
-            return None  # the list of a folder with reports has the same name
-        return cls(str(inputs), skipped, str(written))
+            return cls.of(regular(folder / MARKER).read_bytes() or UNKNOWN.marker())
+        except OSError:
+            return None
+
+    @classmethod
+    def of(cls, marker: bytes) -> Origin | None:
+        """What a marker says; ``None`` if it is none of a table, as the list of a folder with reports."""
+        try:
+            found = json.loads(marker)
+            skipped = tuple((str(path), str(reason)) for path, reason in found["skipped"])
+            return cls(str(found["inputs"]), skipped, str(found["written"]))
+        except (ValueError, TypeError, LookupError, RecursionError):
+            return None
 
 
 UNKNOWN = Origin()

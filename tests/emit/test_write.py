@@ -80,6 +80,31 @@ def test_stale_files_go_with_their_empty_folders(tmp_path: Path) -> None:
     assert not (tmp_path / "old").exists()
 
 
+@pytest.mark.parametrize("entry", [{}, [], {"file": None}, {"file": "0" * 16}])
+def test_a_manifest_of_others_removes_no_file(tmp_path: Path, entry: Any) -> None:
+    """Only a digest shows that kwirec wrote a file: anybody can write a manifest that lists it."""
+    folder = tmp_path / "acme"
+    folder.mkdir()
+    (folder / "setup.py").write_text("mine")
+    manifest = {"origin": {"generator": "kwirec 1"}, "files": {"setup.py": entry}}
+    (folder / MANIFEST).write_text(json.dumps(manifest))
+    before = tree(tmp_path)
+    for check in (True, False):
+        with pytest.raises(OutputNotGeneratedError, match=r"not as kwirec wrote them: setup\.py\. Move or delete"):
+            write(artifacts(a="x=1"), folder, origin={}, check=check)
+    assert tree(tmp_path) == before
+
+
+def test_an_edited_file_is_not_removed(tmp_path: Path) -> None:
+    write(artifacts(a="x=1", b="y=2"), tmp_path, origin={})
+    (tmp_path / "b.py").write_text("mine")
+    with pytest.raises(OutputNotGeneratedError, match=r"not as kwirec wrote them: b\.py"):
+        write(artifacts(a="x=3"), tmp_path, origin={})
+    assert (tmp_path / "a.py").read_text() == "x = 1\n"
+    (tmp_path / "b.py").unlink()
+    assert write(artifacts(a="x=3"), tmp_path, origin={}).written == ["a.py", MANIFEST]
+
+
 def test_the_native_build_of_a_package_stays(tmp_path: Path) -> None:
     write(artifacts(a="x=1"), tmp_path, origin={})
     library = tmp_path / "a.cpython-311-x86_64-linux-gnu.so"

@@ -7,6 +7,22 @@ from datetime import UTC, datetime, timedelta
 from kwire_spark.reports import charts
 from kwire_spark.reports.report import Chart, Column, Report, Table
 
+INVISIBLE = "\xad\u034f\u061c\u115f\u180b\u180f\u200b\u3164\ufe00\ufe0f\ufeff\uffa0\U000e0020\U000e0100"
+"""Characters that no font shows, before which a sign still begins a formula."""
+ACTED_ON = [
+    "\x1b[31m",
+    "\x1b]0;title\x07",
+    "\x9b31m",
+    "\0",
+    "\u202e",
+    "\u2066",
+    "\u2028",
+    "\x85",
+    "\r\n",
+    "\t",
+    "\x7f",
+]
+"""Texts that a terminal acts on."""
 HOSTILE = (
     "<script>document.title = 'owned'</script>",
     "</script><script>document.title = 'owned'//",

@@ -19,6 +19,7 @@ from pyarrow import csv, parquet
 from rich.console import Console
 from syrupy.assertion import SnapshotAssertion
 
+from kwire.errors import printable
 from kwire_spark import csv_cells
 from kwire_spark.csv_cells import csv_cell
 from kwire_spark.options import OptionError
@@ -27,7 +28,7 @@ from kwire_spark.reports.files import arrow_table, write_report
 from kwire_spark.reports.report import Cell, Column, Report, Table
 from kwire_spark.reports.terminal import print_report
 from tests.effort import examples
-from tests.pipeline.report_samples import HOSTILE, START, report
+from tests.pipeline.report_samples import ACTED_ON, HOSTILE, INVISIBLE, START, report
 
 
 def printed(given_report: Report, rows: int = 20, width: int = 110, colours: bool = False) -> str:
@@ -62,19 +63,28 @@ def test_parquet_has_cells_as_they_are(tmp_path: Path) -> None:
 
 def test_no_cell_of_csv_is_a_formula(tmp_path: Path) -> None:
     _, flat, *_ = write_report(report(), tmp_path)
-    multiline = csv.ParseOptions(newlines_in_values=True)
-    texts = csv.read_csv(flat, parse_options=multiline).column("client").to_pylist()
-    assert texts == [f"'{text}" if text.startswith("=") else text for text in HOSTILE]
+    texts = csv.read_csv(flat).column("client").to_pylist()
+    assert texts == [printable(f"'{text}" if text.startswith("=") else text) for text in HOSTILE]
 
 
 @pytest.mark.parametrize(
-    "start", ["", "\n", "\r\n ", "\t", "\0", "\x0b", "\x85", "\u00a0", "\u2028", "\u200b", "\ufeff", "\u202e"]
+    "start", ["", "\n", "\r\n ", "\t", "\0", "\x0b", "\x85", "\u00a0", "\u2028", "\u202e", *INVISIBLE]
 )
-@pytest.mark.parametrize("sign", "=+-@\uff0b\uff0d\uff1d\uff20")
+@pytest.mark.parametrize("sign", "=+-@\uff0b\uff0d\uff1d\uff20\u2212\u207c\ufe62")
 def test_a_formula_is_one_after_any_space(start: str, sign: str) -> None:
     formula = f"{start}{sign}cmd|' /C calc'!A0"
-    assert csv_cell(formula) == f"'{formula}"
-    assert csv_cell(f"a{formula}") == f"a{formula}"
+    assert csv_cell(formula) == printable(f"'{formula}")
+    assert csv_cell(f"a{formula}") == printable(f"a{formula}")
+
+
+@pytest.mark.parametrize("text", ACTED_ON)
+def test_a_terminal_does_nothing_with_csv(tmp_path: Path, text: str) -> None:
+    """Whoever prints a table with ``cat`` reads what a client wrote, and nothing else happens."""
+    table = Table("t", "T", rows=((f"a{text}b", (text, "c")),)).with_columns("one", "list")
+    _, flat, *_ = write_report(Report("r", "R", (), (table,)), tmp_path)
+    line = flat.read_text(encoding="utf-8").splitlines()[1]
+    assert line.isprintable()
+    assert printable(text) in line
 
 
 def test_writing_again_changes_nothing(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ import pytest
 from pyarrow import dataset, parquet
 
 from kwire_spark.options import OptionError
+from kwire_spark.stored import UNKNOWN
 from kwire_spark.tables import files
 from kwire_spark.tables.files import LocalFiles, write_parquet
 
@@ -74,6 +75,27 @@ def test_a_folder_of_the_user_is_not_replaced(tmp_path: Path, taken: str) -> Non
     assert mine.read_text() == "mine"
 
 
+@pytest.mark.parametrize(
+    ("marker", "mine"),
+    [
+        (b"{}", "part-0.parquet"),
+        (b"clients.html", "part-0.parquet"),
+        (b"", "part-0.parquet"),
+        (UNKNOWN.marker(), "mine.txt"),
+        (UNKNOWN.marker(), ".git/HEAD"),
+    ],
+)
+def test_a_marker_alone_makes_no_table(tmp_path: Path, marker: bytes, mine: str) -> None:
+    """Whoever packed a folder may have put a marker into it."""
+    file = tmp_path / "numbers" / mine
+    file.parent.mkdir(parents=True)
+    file.write_text("mine")
+    (tmp_path / "numbers" / "_kwire").write_bytes(marker)
+    with pytest.raises(OptionError, match="numbers was not written by kwire_spark: move it"):
+        write(3, str(tmp_path), "numbers")
+    assert file.read_text() == "mine"
+
+
 @pytest.mark.parametrize("link", ["apis", "apis/Fetch"])
 def test_no_link_leads_out_of_the_folder(tmp_path: Path, link: str) -> None:
     outside, out = tmp_path / "outside", tmp_path / "out"
@@ -91,8 +113,8 @@ def test_a_deletion_that_was_interrupted_is_completed(tmp_path: Path) -> None:
     for left in ("_numbers.writing", "_numbers.replaced"):
         path = Path(write(3, str(tmp_path), "numbers"))
         (tmp_path / left).mkdir()
-        (tmp_path / left / "_kwire").touch()
-        (tmp_path / left / "part").touch()
+        (tmp_path / left / "_kwire").write_bytes(UNKNOWN.marker())
+        (tmp_path / left / "part-00000").touch()
         write(3, str(tmp_path), "numbers")
         (tmp_path / left).mkdir()
         write(3, str(tmp_path), "numbers")

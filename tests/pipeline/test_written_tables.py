@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from kwire_spark.csv_cells import csv_cell
 from kwire_spark.tables.write import write
+from tests.pipeline.report_samples import ACTED_ON, INVISIBLE
 
 
 def test_writing_twice_is_writing_once(spark: SparkSession, tmp_path: Path) -> None:
@@ -22,12 +24,23 @@ def test_writing_twice_is_writing_once(spark: SparkSession, tmp_path: Path) -> N
     assert [entry.name for entry in tmp_path.iterdir()] == ["numbers"]
 
 
-def test_no_cell_of_a_table_in_csv_is_a_formula(spark: SparkSession, tmp_path: Path) -> None:
-    texts = ["=1+1", "\n=1+1", "\t\u2028\uff1d1", "a=1", "", None]
+def test_cells_of_a_table_in_csv_are_those_of_a_report(spark: SparkSession, tmp_path: Path) -> None:
+    texts = [
+        "=1+1",
+        "\n=1+1",
+        "\t\u2028\uff1d1",
+        "a=1",
+        "",
+        None,
+        *(f"{one}=1" for one in INVISIBLE[:-2]),
+        *ACTED_ON,
+        "1 \U0001f600 ö\u3042",
+    ]
     table = spark.createDataFrame([(number, text) for number, text in enumerate(texts)], "n int, `client.id` string")
     path = write(table.coalesce(1), str(tmp_path), "texts", "csv", quoteAll="true")
-    rows = list(csv.reader(next(Path(path).glob("*.csv")).open(encoding="utf-8", newline="")))
-    assert [text for _, text in rows] == ["'=1+1", "'\n=1+1", "'\t\u2028\uff1d1", "a=1", "", ""]
+    lines = next(Path(path).glob("*.csv")).open(encoding="utf-8", newline="")
+    rows = list(csv.reader(lines, doublequote=False, escapechar="\\"))  # as Spark writes it
+    assert [text for _, text in rows] == [csv_cell(text or "") for text in texts]
 
 
 def test_a_job_that_fails_leaves_the_old_table(spark: SparkSession, tmp_path: Path) -> None:

@@ -3,8 +3,9 @@
 For every file, the manifest holds the digest of its unformatted text and of the file on disk. A file is formatted
 and written only if one of them differs, because formatting takes most of the time.
 
-Only files in the manifest are replaced or removed. It is written first, with all files of the old and the new
-package, so that the next run can repair what a killed one leaves.
+Only files in the manifest are replaced, and only those that have the digest there are removed: anybody can write a
+manifest. It is written first, with all files of the old and the new package, so that the next run can repair what a
+killed one leaves.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ def write(
     """Make ``folder`` hold exactly ``artifacts``; with ``check`` only find differences.
 
     Raises :class:`OutputNotGeneratedError` before anything is written if there are files that neither the manifest
-    nor ``artifacts`` have.
+    nor ``artifacts`` have, or files to remove that are not as they were written.
     """
     if folder.is_symlink():
         raise OutputNotGeneratedError(f"{folder.as_posix()} is a symbolic link: replace it with a folder")
@@ -110,10 +111,11 @@ def _write(
     _refuse(folder, unlisted & changed.keys())
     outcome.unchanged = len(artifacts) - len(changed)
     outcome.removed = sorted(present & listed - {*entries, MANIFEST})
+    _refuse_changed(folder, {path: manifest["files"][path] for path in outcome.removed})
     final = _manifest(origin, entries)
     outcome.written = [*changed, *([MANIFEST] if _read(folder / MANIFEST) != final else [])]
     if not (check or outcome.is_clean):
-        first = _manifest(origin, entries | {path: {} for path in outcome.removed})
+        first = _manifest(origin, entries | {path: manifest["files"][path] for path in outcome.removed})
         replace_files(folder, {MANIFEST: first, **changed}, outcome.removed)
         if outcome.removed:
             replace_files(folder, {MANIFEST: final})
@@ -129,13 +131,21 @@ def _files(folder: Path) -> Iterator[str]:
         yield from (Path(parent, name).relative_to(folder).as_posix() for name in (*links, *ours))
 
 
-def _refuse(folder: Path, foreign: Collection[str]) -> None:
+def _refuse(folder: Path, foreign: Collection[str], why: str = f"are not in a {MANIFEST} of kwirec") -> None:
     if foreign:
         shown = ", ".join(sorted(foreign)[:5]) + (f" and {len(foreign) - 5} more" if len(foreign) > 5 else "")
         raise OutputNotGeneratedError(
-            f"{folder.as_posix()} holds files that are not in a {MANIFEST} of kwirec: {shown}. "
-            "Move or delete them, or choose another folder"
+            f"{folder.as_posix()} holds files that {why}: {shown}. Move or delete them, or choose another folder"
         )
+
+
+def _refuse_changed(folder: Path, entries: Mapping[str, Any]) -> None:
+    changed = []
+    for path, entry in entries.items():
+        text = _read(folder / path)
+        if not isinstance(entry, dict) or text is None or entry.get("file") != _digest(text):
+            changed.append(path)
+    _refuse(folder, changed, "are no longer generated, and not as kwirec wrote them")
 
 
 def _formatted(artifacts: Sequence[Artifact], progress: Progress) -> list[str]:

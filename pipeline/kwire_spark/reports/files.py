@@ -32,8 +32,8 @@ def write_report(report: Report, folder: str | Path) -> list[Path]:
 
     The same report gives the same files, which only the user can read, and no file is ever incomplete. A file in
     their place that ``_kwire`` does not list as written here is an :class:`~kwire_spark.options.OptionError`.
-    Parquet has the exact cells. CSV is for spreadsheets: lists become text, and a text that would be evaluated as a
-    formula is prefixed with ``'``.
+    Parquet has the exact cells. CSV is for spreadsheets: lists become text, a text that would be evaluated as a
+    formula is prefixed with ``'``, and what a terminal would act on is escaped.
     """
     folder = private_folder(folder)
     writers: dict[str, Writer] = {f"{report.name}.html": lambda file: file.write(page(report).encode())}

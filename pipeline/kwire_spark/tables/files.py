@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -10,7 +11,7 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-from kwire_spark.folders import private_folder
+from kwire_spark.folders import private_folder, regular
 from kwire_spark.options import OptionError
 from kwire_spark.stored import MARKER, UNKNOWN, Origin
 
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 
 DATE = "date"
 NO_DATE = "__HIVE_DEFAULT_PARTITION__"
+MAX_MARKER = 64 << 20
+_OF_TABLES = re.compile(r"part-.*|_.*|\..*\.crc|[^=]+=.*", re.DOTALL)
+"""Parts, what Spark and Hadoop add to them, and folders of partitions."""
 MOST_OPEN = 32
 """Files of partitions that are open at a time."""
 
@@ -45,9 +49,20 @@ class Files:
         """Remove a file, or a folder with all that is in it."""
         raise NotImplementedError
 
+    def _beginning(self, path: str) -> bytes:
+        """Up to :data:`MAX_MARKER` bytes of a file."""
+        raise NotImplementedError
+
     def check(self, path: str) -> None:
-        """Raise :class:`OptionError` unless ``path`` is missing, an empty folder, or a table of ours."""
-        if self.exists(path) and not self.exists(f"{path}/{MARKER}") and self._children(path):
+        """Raise :class:`OptionError` unless ``path`` is missing, a table of ours, or a folder without other files.
+
+        A table has nothing but files with the names that Spark gives, and a marker that says what it is made of.
+        """
+        if not self.exists(path):
+            return
+        others = [child for child in self._children(path) if child != MARKER]
+        marked = self.exists(f"{path}/{MARKER}") and Origin.of(self._beginning(f"{path}/{MARKER}")) is not None
+        if others and not (marked and all(map(_OF_TABLES.fullmatch, others))):
             raise OptionError(f"{path} was not written by kwire_spark: move it, or choose another folder")
 
     def delete(self, path: str) -> None:
@@ -103,6 +118,10 @@ class LocalFiles(Files):
 
     def rename(self, old: str, new: str) -> None:
         Path(old).rename(new)
+
+    def _beginning(self, path: str) -> bytes:
+        with regular(path).open("rb") as file:
+            return file.read(MAX_MARKER)
 
     def _children(self, path: str) -> list[str]:
         return [child.name for child in Path(path).iterdir()] if Path(path).is_dir() else [""]

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
+from pyspark.sql import Column, DataFrame, DataFrameWriter, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType
 
-from kwire_spark.csv_cells import FORMULA
+from kwire_spark.csv_cells import FORMULA, UNPRINTABLE
 from kwire_spark.options import OptionError
 from kwire_spark.stored import UNKNOWN, Origin
-from kwire_spark.tables.files import DATE, Files
+from kwire_spark.tables.files import DATE, MAX_MARKER, Files
 
 HINTS = {
     "S3AFileSystem not found": "Spark lacks hadoop-aws (spark.jars.packages)",
@@ -48,7 +48,8 @@ def write(
     as on S3, replacing takes as long as that. Formats that are not folders of files (:data:`FILES`) replace tables in
     their own way.
 
-    In CSV, a text that a spreadsheet would evaluate as a formula is prefixed with ``'``.
+    In CSV, a text that a spreadsheet would evaluate as a formula is prefixed with ``'``, and what a terminal would
+    act on is escaped.
 
     ``by_date`` adds a column ``date``, the UTC date of ``time``, and partitions by it; ``partition_by`` names further
     columns. Each task writes at most one file to each partition. ``origin`` says what the table is made of, for
@@ -94,9 +95,21 @@ def exists(spark: SparkSession, path: str) -> bool:
 def _writer(table: DataFrame, format: str, partition_by: Sequence[str], options: dict[str, str]) -> DataFrameWriter:
     if format.lower() == "csv":
         texts = [field.name for field in table.schema if isinstance(field.dataType, StringType)]
-        table = table.withColumns({name: F.regexp_replace(f"`{name}`", FORMULA, "'$0") for name in texts})
+        table = table.withColumns({name: _csv_cell(F.col(f"`{name}`")) for name in texts})
     writer = table.write.format(format).options(**options)
     return writer.partitionBy(*partition_by) if partition_by else writer
+
+
+def _csv_cell(text: Column) -> Column:
+    """As :func:`~kwire_spark.csv_cells.csv_cell`."""
+
+    def escaped(character: Column) -> Column:
+        escape = F.format_string("\\u%04x", F.ascii(character))
+        return F.when(character.rlike(UNPRINTABLE), escape).otherwise(character)
+
+    text = F.regexp_replace(text, FORMULA, "'$0")
+    characters = F.transform(F.split(text, ""), escaped)
+    return F.when(text.rlike(UNPRINTABLE), F.array_join(characters, "")).otherwise(text)
 
 
 def _dated(table: DataFrame) -> DataFrame:
@@ -127,6 +140,13 @@ class _Files(Files):
 
     def _children(self, path: str) -> list[str]:
         return [status.getPath().getName() for status in self._system.listStatus(self._path(path))]
+
+    def _beginning(self, path: str) -> bytes:
+        file = self._system.open(self._path(path))
+        try:
+            return bytes(file.readNBytes(MAX_MARKER))
+        finally:
+            file.close()
 
     def _remove(self, path: str) -> None:
         self._system.delete(self._path(path), True)
