@@ -6,6 +6,7 @@ dependencies (its POM) lists them. A module that was not published is named in :
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import subprocess
@@ -18,7 +19,10 @@ from pathlib import Path
 from kwirec.merge.history import release_key
 from kwirec.versions import RELEASE
 
-CACHE = Path(__file__).resolve().parents[1] / "build" / "releases"
+ROOT = Path(__file__).resolve().parents[1]
+CACHE = ROOT / "build" / "releases"
+DIGESTS = ROOT / "tests" / "data" / "kafka_jars.sha256"
+"""The digests of jars, as ``sha256sum`` prints them: what a jar was when it was first used it must be ever after."""
 FIRST = "2.2.0"
 """The first release with definitions of all APIs."""
 SCALA_213 = (2, 4)
@@ -110,6 +114,7 @@ def bring(wanted: Sequence[str]) -> list[Jars]:
             mvn(_copying(brokers, "pom", fresh), "dependency:copy")
             modules = [module for broker in brokers for module in _modules(broker, fresh)]
             missing = _copy(modules, fresh)
+            check_digests(fresh)
             for release in absent:
                 names = [module.name for module in missing if module.release == release]
                 (fresh / release / MISSING).write_text("".join(f"{name}\n" for name in names))
@@ -120,12 +125,24 @@ def bring(wanted: Sequence[str]) -> list[Jars]:
 def clients(versions: Sequence[str], folder: Path) -> dict[str, Jars]:
     """The jar of the clients alone, of any version that Maven has, copied into ``folder`` in one run."""
     mvn(_copying([Module("kafka-clients", version) for version in versions], "jar", folder), "dependency:copy")
+    check_digests(folder)
     found = {}
     for version in versions:
         there = folder / version
         jars = {"clients": there / f"kafka-clients-{version}.jar"}
         found[version] = Jars(version, there, jars, there / f"slf4j-api-{LOGGING[2]}.jar", ())
     return found
+
+
+def check_digests(folder: Path) -> None:
+    """Record the digests of jars that are used for the first time. :class:`MavenError` if another one differs."""
+    lines = DIGESTS.read_text().splitlines() if DIGESTS.exists() else []
+    known = {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
+    found = {jar.name: hashlib.sha256(jar.read_bytes()).hexdigest() for jar in sorted(folder.rglob("*.jar"))}
+    for name, digest in found.items():
+        if known.setdefault(name, digest) != digest:
+            raise MavenError(f"{name} is not the jar that was used before: {DIGESTS.name} has another digest of it")
+    DIGESTS.write_text("".join(f"{known[name]}  {name}\n" for name in sorted(known)))
 
 
 def _jars(release: str) -> Jars:
@@ -190,7 +207,7 @@ def mvn(part: str, goal: str, *options: str) -> str:
     """What Maven prints for a project with this part. Raises :class:`MavenError`."""
     with tempfile.TemporaryDirectory() as project:
         Path(project, "pom.xml").write_text(PROJECT.format(part))
-        command = ["mvn", "--batch-mode", "--quiet", goal, *options]
+        command = ["mvn", "--batch-mode", "--quiet", "--strict-checksums", goal, *options]
         try:
             done = subprocess.run(
                 command,

@@ -71,7 +71,7 @@ def test_only_releases_are_taken_in(
 
 
 GRANTED = {
-    "ci": [["contents: read"], ["contents: read", "pull-requests: write"]],
+    "ci": [["contents: read"], ["pull-requests: write"]],
     "nightly": [["contents: read"]],
     "release": [["contents: read"], ["id-token: write"], ["id-token: write", "pages: write"]],
     "releases": [["contents: read"], ["contents: write", "pull-requests: write"]],
@@ -86,6 +86,69 @@ def test_no_workflow_may_write_but_what_it_is_for(path: Path) -> None:
     assert [re.findall(r"[\w-]+: \w+", block) for _, block in granted] == GRANTED[path.stem]
     assert workflow.count("permissions:") == len(granted)
     assert workflow.count("persist-credentials: false") == workflow.count("actions/checkout@")
+
+
+@pytest.mark.parametrize("path", sorted(WORKFLOWS.glob("*.yml")), ids=lambda path: path.stem)
+def test_no_job_that_may_write_runs_code_of_a_pull_request_or_a_jar(path: Path) -> None:
+    """Such code could replace a program that a later step runs with the token."""
+    jobs = re.split(r"^  (?=\w[\w-]*:\n)", path.read_text().partition("\njobs:\n")[2], flags=re.MULTILINE)
+    writing = [job for job in jobs if re.search(r"^      (?:contents|pull-requests): write$", job, re.MULTILINE)]
+    assert len(writing) == {"ci": 1, "releases": 1}.get(path.stem, 0)
+    for job in writing:
+        code = "\n".join(line for line in job.splitlines() if not line.lstrip().startswith("#"))
+        assert not re.search(r"\bmake\b|\bpip\b|\.ci/|\.venv|pytest|python3? (?!-c)|\./", code)
+        used = set(re.findall(r"uses: ([\w/-]+)@", job))
+        assert used <= {"actions/checkout", "actions/download-artifact"}
+
+
+def test_a_pull_request_takes_nothing_that_runs_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The patch was made where jars of others ran: a workflow or a Makefile in it goes no further."""
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "gh").write_text('#!/bin/sh\ncase "$*" in *create*) cat build/body.md > told;; esac\n')
+    (tmp_path / "bin" / "gh").chmod(0o755)
+    for name, value in {
+        "PATH": f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}",
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "RELEASES": "4.4.1 4.5.0",
+    }.items():
+        monkeypatch.setenv(name, value)
+    (tmp_path / "clone").mkdir()
+    monkeypatch.chdir(tmp_path / "clone")
+
+    def git(*arguments: str) -> str:
+        who = ("-c", "user.name=x", "-c", "user.email=x")
+        return subprocess.run(["git", *who, *arguments], check=True, capture_output=True, text=True).stdout
+
+    subprocess.run(["git", "init", "-q", "--bare", "../origin"], check=True)
+    git("init", "-q", "-b", "main")
+    git("remote", "add", "origin", "../origin")
+    taken = ["README.md", "docs/a.md", "generated/a/b.py", "message_defs/kafka/a.json", "tests/data/jars"]
+    hostile = [
+        ".github/workflows/ci.yml",
+        "Makefile",
+        "tools/maven.py",
+        "tests/conftest.py",
+        "docs.py",
+        "a/README.md",
+    ]
+    for file in map(Path, [*taken, *hostile]):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("before\n")
+    git("add", ".")
+    git("commit", "-q", "-m", "before")
+    for file in map(Path, [*taken, *hostile]):
+        file.write_text("after\n")
+    patch = git("diff", "--binary")
+    git("checkout", "-q", ".")
+    Path("build").mkdir()
+    Path("build/update.patch").write_text(patch)
+    Path("build/update.md").write_text("what is left to do")
+    step = script("Open a pull request", (WORKFLOWS / "releases.yml").read_text())
+    subprocess.run(["bash", "-e", "-o", "pipefail", "-c", step], check=True, capture_output=True)
+    assert git("diff", "--name-only", "main", "origin/releases/4.4.1-4.5.0").split() == taken
+    body = Path("told").read_text()
+    assert "GitHub runs no checks on this pull request by itself" in body
+    assert body.endswith("what is left to do")
 
 
 def test_no_script_contains_what_somebody_else_may_name() -> None:

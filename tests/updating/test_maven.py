@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from pathlib import Path
 
@@ -60,6 +61,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     program.chmod(0o755)
     monkeypatch.setenv("PATH", str(program.parent))
     monkeypatch.setattr(maven, "CACHE", tmp_path / "cache")
+    monkeypatch.setattr(maven, "DIGESTS", tmp_path / "digests")
     return home
 
 
@@ -82,6 +84,29 @@ def test_what_was_brought_is_not_brought_again(home: Path) -> None:
     calls = (home / "calls").read_text()
     assert bring(["9.1.0"]) == first
     assert (home / "calls").read_text() == calls
+
+
+def test_a_jar_must_be_what_it_was_at_first_use(home: Path, tmp_path: Path) -> None:
+    """Its classes are run: a registry, or what is between, must not give another one later."""
+    bring(["9.1.0"])
+    recorded = maven.DIGESTS.read_text()
+    names = ["kafka-clients-9.1.0.jar", "kafka_2.13-9.1.0.jar", "slf4j-api-1.7.36.jar"]
+    assert [line.split("  ")[1] for line in recorded.splitlines()] == names
+    shutil.rmtree(maven.CACHE)
+    bring(["9.1.0"])
+    shutil.rmtree(maven.CACHE)
+    (home / "kafka-clients-9.1.0.jar").write_text("another")
+    with pytest.raises(MavenError, match=r"kafka-clients-9\.1\.0\.jar is not the jar that was used before"):
+        bring(["9.1.0"])
+    assert list(maven.CACHE.iterdir()) == []
+    with pytest.raises(MavenError, match="is not the jar that was used before"):
+        maven.clients(["9.1.0"], tmp_path / "clients")
+    assert maven.DIGESTS.read_text() == recorded
+
+
+def test_maven_fails_where_a_checksum_does_not_fit(home: Path) -> None:
+    bring(["9.1.0"])
+    assert all("--strict-checksums" in call for call in (home / "calls").read_text().splitlines())
 
 
 def test_a_failure_leaves_nothing_that_looks_complete(home: Path) -> None:
