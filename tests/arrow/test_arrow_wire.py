@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -23,6 +20,7 @@ from tests.conformance import vectors
 from tests.effort import examples
 from tests.fuzz.columns import check, run
 from tests.properties.values import FIXED, NAMES, instances, make
+from tests.runtime.as_columns import narrowed, paths
 
 SOURCES = [FIXED[name] for name in ("zero", "max", "min", "null", "unknown tags")]
 
@@ -111,25 +109,6 @@ def test_broken_frames(seed: int) -> None:
     outcomes = run(12_000, seed)
     assert outcomes["refused"] > 2000
     assert outcomes["read"] > 2000
-
-
-def paths(kind: pa.StructType) -> list[str]:
-    """The paths of all columns."""
-    found = []
-    for column in kind:
-        inner = column.type.value_type if pa.types.is_list(column.type) else column.type
-        deeper = paths(inner) if pa.types.is_struct(inner) and column.name != "unknown_tags" else []
-        found += [column.name, *[f"{column.name}.{path}" for path in deeper]]
-    return found
-
-
-def narrowed(value: Any, kind: pa.DataType) -> Any:
-    """The part of a value that a narrower type has."""
-    if pa.types.is_struct(kind) and value is not None:
-        return {column.name: narrowed(value[column.name], column.type) for column in kind}
-    if pa.types.is_list(kind) and value is not None:
-        return [narrowed(element, kind.value_type) for element in value]
-    return value
 
 
 @pytest.mark.slow

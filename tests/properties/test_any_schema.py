@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from librt.strings import BytesWriter
 
 from kwire import interpreter
+from kwire.arrow import Columns
 from kwire.errors import DecodeError
 from kwire.message import Message, Struct
 from kwire.policy import STRICT
@@ -289,7 +290,9 @@ def test_counts_of_elements_without_bytes_of_their_own_are_bounded() -> None:
 
 
 @pytest.mark.parametrize("count", [1, 11, 12])
-def test_elements_without_fields_are_bounded_by_the_bytes_that_are_left(count: int) -> None:
+def test_elements_without_fields_are_bounded_by_the_bytes_that_are_left(
+    count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """They take none, so that any count could be read; what counts are the bytes after it, not those before.
 
     No rule lets such a message through, but a package may be older than the rule.
@@ -309,3 +312,6 @@ def test_elements_without_fields_are_bounded_by_the_bytes_that_are_left(count: i
     assert cls.decode(bytes(12), 0) == cls()
     with pytest.raises(DecodeError, match=f"length {count}, 0 bytes left"):
         cls.decode(bytes(8) + count.to_bytes(4, "big"), 0)
+    monkeypatch.setattr("kwire.arrow.columns.COMPILED", True)
+    found = Columns(cls).decode([bytes(12), bytes(8) + count.to_bytes(4, "big")], 0)
+    assert (found.rows, list(found.errors)) == ([0], [1])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +25,18 @@ from kwire_kafka import (
     MetadataRequest,
 )
 from kwire_kafka.api.consumer_group_heartbeat import Assignment
+from tests.runtime.as_columns import also_as_columns
 
 PAGE = (Path(__file__).parents[2] / "docs" / "policies.md").read_text()
 API = "0000 01 00000000"  # ApiVersions response v3 up to its tagged fields; tag 1 is an int64, tag 2 an array
 REPLICA_STATE = "01 01 0d 00000002 0000000000000003 00"
+
+
+@pytest.fixture(autouse=True)
+def as_columns() -> Iterator[None]:
+    """Whatever is decoded here is decoded as columns too."""
+    with also_as_columns():
+        yield
 
 
 def rows(pattern: str) -> dict[str, str]:

@@ -6,6 +6,7 @@ Java's generated classes are the reference for what the policy ``kafka`` accepts
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -48,11 +49,19 @@ from kwire_kafka.api.fetch import ReplicaState
 from kwire_kafka.api.update_raft_voter import Listener
 from kwire_kafka.coordinator.consumer_group_member_metadata import ClassicMemberMetadata, ClassicProtocol
 from kwire_kafka.index import MODULES
+from tests.runtime.as_columns import also_as_columns
 
 KAFKA = Policy(tags="kafka")
 PRESERVE = Policy(tags="preserve")
 REPLACE = Policy(utf8="replace")
 IGNORE = Policy(trailing="ignore")
+
+
+@pytest.fixture(autouse=True)
+def as_columns() -> Iterator[None]:
+    """Whatever is decoded here is decoded as columns too."""
+    with also_as_columns():
+        yield
 
 
 def raw(text: str) -> bytes:
@@ -507,6 +516,14 @@ def test_trap_25_a_tagged_struct_that_is_there(mark: str) -> None:
     expected = ClassicMemberMetadata(session_timeout_ms=45000, supported_protocols=protocols)
     assert message.classic_member_metadata == expected
     assert message.encode(0) == raw(f"{MEMBER} 01 | 00 0d 01 {member}")
+
+
+def test_trap_25_a_mark_of_two_bytes_is_not_one_and_the_first_byte_of_the_struct() -> None:
+    """These bytes would be an assignment too if the struct began at the second byte of its mark."""
+    message = ConsumerGroupMemberMetadataValue.decode(raw(f"{MEMBER} 01 | 00 0b 8100 00000001 01 01 02 01 aa"), 0)
+    assert message.classic_member_metadata == ClassicMemberMetadata(
+        session_timeout_ms=1, unknown_tags=((2, b"\xaa"),)
+    )
 
 
 def test_trap_26_a_tagged_null() -> None:
