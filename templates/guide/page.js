@@ -31,6 +31,10 @@ class Message {
     article.querySelector(".actions").hidden = false;
     for (const radio of this.radios) radio.addEventListener("change", () => this.link());
     this.select.addEventListener("change", () => this.link());
+    this.links = [...article.querySelectorAll("a[href^='#']")].map(link => [link, link.hash.slice(1)]).filter(([, hash]) => {
+      const found = parsed(hash);
+      return found.part === this.part && found.version === undefined;
+    });
     article.addEventListener("pointerover", event => this.pinned || this.light(event.target));
     article.addEventListener("pointerleave", () => this.pinned || this.light(null));
     article.addEventListener("focusin", event => this.pinned || this.light(event.target));
@@ -41,7 +45,11 @@ class Message {
 
   get chosen() { return this.radios.find(radio => radio.checked)?.value ?? String(this.data.newest); }
 
-  link() { location.hash = this.place(this.chosen, this.select.value); }
+  // A choice changes the address and leaves no entry in the history: links do that.
+  link() {
+    history.replaceState(null, "", `#${this.place(this.chosen, this.select.value)}`);
+    follow();
+  }
 
   show(version, other) {
     const known = value => value in this.data.versions;
@@ -58,9 +66,13 @@ class Message {
     this.drawFields();
     this.drawBoxes();
     this.drawBytes();
+    for (const [link, hash] of this.links) this.aim(link, hash);
     this.pinned = false;
     this.light(null);
   }
+
+  // Links within the message keep the version: #request-bytes is #request-v12-bytes now.
+  aim(link, hash) { link.href = `#${this.place(this.version, this.other)}${hash.slice(this.part.length)}`; }
 
   compare() {
     const now = new Map(this.layout.rows.map(row => [row[0], row]));
@@ -79,7 +91,9 @@ class Message {
       one.classList.toggle("between", Boolean(this.other) && low < version && version <= high);
     }
     const told = Object.entries({ added: count.added, removed: count.gone, changed: count.changed });
-    return told.filter(([, many]) => many).map(([what, many]) => `${many} ${what}`).join(", ") || "the same bytes";
+    const differences = told.filter(([, many]) => many).map(([what, many]) => `${many} ${what}`).join(", ");
+    const [a, b] = [this.version, this.other || this.version].map(one => this.data.layouts[this.data.versions[one][0]]);
+    return differences || (a === b ? "the same bytes" : "the same fields, but only one of them is flexible");
   }
 
   drawGrammar(layout) {
@@ -105,7 +119,8 @@ class Message {
       if (index % 2 === 0) return piece;
       return make("span", { class: piece === "TAG_BUFFER" ? "tags" : "word" }, piece);
     });
-    const named = field >= 0 ? make("a", { href: `#${this.fields[field].id}` }, name) : name;
+    const named = field >= 0 ? make("a", {}, name) : name;
+    if (field >= 0) this.links.push([named, this.fields[field].id]);
     return make("span", { class: "line", data: { field } }, indent, named, ...pieces, "\n");
   }
 
@@ -141,7 +156,7 @@ class Message {
   }
 
   drawBytes() {
-    const { hex, spans, origin, version } = this.layout.example;
+    const { hex, spans, origin, command } = this.layout.example;
     const size = hex.length / 2;
     this.article.querySelector(".origin").textContent = origin;
     this.owners = new Array(size).fill(-1);
@@ -161,14 +176,7 @@ class Message {
         make("td", { class: "at" }, end > start ? String(start) : ""), make("th", { scope: "row" }, name),
         make("td", {}, kind === name ? "" : kind), make("td", { class: "value" }, text)));
     this.article.querySelector(".spans tbody").replaceChildren(...rows);
-    this.article.querySelector(".command").textContent = this.command(hex, version);
-  }
-
-  command(hex, version) {
-    if (this.part === "request") return `kwire decode --payload ${hex}`;
-    const api = this.data.name.replace(/Response$/, "");
-    if (this.part === "response") return `kwire decode --payload --response --api-key ${api} --version ${version} ${hex}`;
-    return `kwire decode --message ${this.data.name} --version ${version} ${hex}`;
+    this.article.querySelector(".command").textContent = `${command} ${hex}`;
   }
 
   light(target) {
@@ -220,24 +228,46 @@ async function copied(text, told) {
   setTimeout(() => { told.textContent = ""; }, 2000);
 }
 
-// The part of the address after #: request, request-v12, request-v12-vs-11, each with .topics.partitions
+// The part of the address after #: request, request-v12, request-v12-vs-11, each with -bytes or .topics.partitions
+
+function parsed(hash) {
+  const [, part, version, other, section, place] = /^(\w+)(?:-v(\d+)(?:-vs-(\d+))?)?(?:-([a-z]+)|\.(.+))?$/.exec(hash) ?? [];
+  return { part, version, other: other ?? "", section, place };
+}
 
 const messages = [...document.querySelectorAll("article.message")].map(article => new Message(article));
+const halves = new Set(["request", "response"]);  // which have their versions in common
+const parts = [...document.querySelectorAll(".parts a")];
+
+// The places of anchors are below what stays at the top of the window.
+const header = document.querySelector(".top");
+function clear() {
+  const bar = document.querySelector("article.current .bar");
+  const stays = bar && getComputedStyle(bar).position === "sticky";
+  html.style.scrollPaddingTop = `${header.offsetHeight + (stays ? bar.offsetHeight : 0) + 8}px`;
+}
+const sizes = new ResizeObserver(clear);
+for (const one of document.querySelectorAll(".top, .bar")) sizes.observe(one);
 
 function follow() {
   const hash = location.hash.slice(1);
-  const found = messages.find(({ part }) => hash === part || hash.startsWith(`${part}-`) || hash.startsWith(`${part}.`));
+  const { part, version, other, section, place } = parsed(hash);
+  const found = messages.find(one => one.part === part);
   const current = found ?? messages.find(one => one.article.classList.contains("current")) ?? messages[0];
   if (!current) return;
-  const [, version, other, place] = /^\w+?(?:-v(\d+))?(?:-vs-(\d+))?(?:\.(.+))?$/.exec(hash) ?? [];
   for (const one of messages) one.article.classList.toggle("current", one === current);
-  for (const link of document.querySelectorAll(".parts a")) {
-    if (link.dataset.part === current.part) link.setAttribute("aria-current", "true");
-    else link.removeAttribute("aria-current");
-  }
-  if (version !== undefined) current.show(version, other ?? "");
+  if (version !== undefined) current.show(version, other);
   else current.show(current.version ?? String(current.data.newest), current.other ?? "");
-  const target = found && document.getElementById(place ? `${current.part}.${place}` : hash);
+  for (const link of parts) {
+    const one = messages.find(message => message.part === link.dataset.part);
+    if (one === current) link.setAttribute("aria-current", "true");
+    else link.removeAttribute("aria-current");
+    const kept = one === current || (halves.has(one.part) && halves.has(current.part));
+    link.href = `#${kept ? one.place(current.version, current.other) : one.part}`;
+  }
+  clear();
+  const ending = place ? `.${place}` : section ? `-${section}` : "";
+  const target = found && document.getElementById(ending ? `${part}${ending}` : hash);
   if (!target) return;
   target.scrollIntoView();
   if (place) {
@@ -264,11 +294,14 @@ const menu = document.getElementById("menu");
 const side = document.getElementById("side");
 const unfold = open => {
   side.classList.toggle("open", open);
+  menu.textContent = open ? "✕" : "☰";
   menu.setAttribute("aria-expanded", String(open));
 };
 menu.hidden = false;
 menu.addEventListener("click", () => unfold(!side.classList.contains("open")));
-side.addEventListener("click", event => { if (event.target.closest("a")) unfold(false); });
+document.addEventListener("click", event => {
+  if (event.target.closest("#side a") || !event.target.closest("#side, #menu")) unfold(false);
+});
 document.addEventListener("keydown", event => {
   if (event.key !== "Escape" || !side.classList.contains("open")) return;
   unfold(false);

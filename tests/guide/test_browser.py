@@ -62,11 +62,9 @@ def test_the_version_bar_chooses_grammar_fields_and_bytes(folder: Path) -> None:
                   current().querySelector(".spans tbody").textContent.includes("fetch_offset")];
         };
         const old = await choose(4);
+        const before = history.length;
         const now = await choose(18);
-        history.back();
-        await until(() => location.hash.includes("v4"));
-        await soon();
-        tell({ old, now, back: told(".facts") });
+        tell({ old, now, entries: history.length - before });
         """,
     )
     grammar, places, facts, anchor, has_offset = result["old"]
@@ -79,7 +77,7 @@ def test_the_version_bar_chooses_grammar_fields_and_bytes(folder: Path) -> None:
     assert anchor == "#request-v4"
     assert has_offset
     assert "request.replica_state.replica_epoch" in result["now"][1]
-    assert result["back"].startswith("Version 4: ")
+    assert result["entries"] == 0  # going back leaves the page, and does not walk through choices
 
 
 def test_bytes_tell_where_they_are_from_and_an_anchor_that_is_none_is_ignored(folder: Path) -> None:
@@ -144,17 +142,18 @@ def test_sections_keep_the_version_and_names_of_the_grammar_lead_to_fields(folde
         """
         const bytes = [...current().querySelectorAll(".sections a")].find(link => link.textContent === "Bytes");
         bytes.click();
-        await until(() => location.hash === "#request-bytes");
+        await until(() => location.hash === "#request-v4-bytes");
         const facts = told(".facts");
         all(".current .grammars .shown .line a").find(link => link.textContent === "fetch_offset").click();
         await until(() => location.hash.includes("fetch_offset"));
-        const dead = all(".current .sections a").filter(link => !document.getElementById(link.hash.slice(1)));
+        const plain = hash => hash.slice(1).replace("-v4", "");
+        const dead = all(".current .sections a").filter(link => !document.getElementById(plain(link.hash)));
         tell({ facts, hash: location.hash, lit: one(".fields tr.lit").id, after: told(".facts"), dead: dead.length });
         """,
     )
     assert result["facts"].startswith("Version 4: ")
     assert result["after"].startswith("Version 4: ")
-    assert result["hash"] == "#request.topics.partitions.fetch_offset"
+    assert result["hash"] == "#request-v4.topics.partitions.fetch_offset"
     assert result["lit"] == "request.topics.partitions.fetch_offset"
     assert result["dead"] == 0
 
@@ -173,7 +172,89 @@ def test_a_link_to_a_field_in_a_version_chooses_both(folder: Path) -> None:
     assert "added" in result["state"]
 
 
-def test_choosing_another_version_to_compare_with_and_going_back(folder: Path) -> None:
+def test_request_and_response_share_the_version_and_links_can_be_gone_back_on(folder: Path) -> None:
+    result = seen(
+        folder,
+        "api/fetch.html#request-v12-vs-11",
+        """
+        const link = part => one(`.parts a[data-part="${part}"]`);
+        link("response").click();
+        await until(() => current().id === "response");
+        const there = [location.hash, told(".facts")];
+        history.back();
+        await until(() => current().id === "request");
+        tell({ there, back: [location.hash, told(".facts")] });
+        """,
+    )
+    for (anchor, facts), part in zip((result["there"], result["back"]), ("response", "request"), strict=True):
+        assert anchor == f"#{part}-v12-vs-11"
+        assert facts.startswith("Version 12: ")
+        assert "compared with version 11" in facts
+
+
+def test_key_and_value_have_versions_of_their_own(folder: Path) -> None:
+    script = "tell({ value: one('.parts a[data-part=value]').hash, key: one('.parts a[data-part=key]').hash });"
+    result = seen(folder, "coordinator/offset_commit.html#value-v1", script)
+    assert (result["key"], result["value"]) == ("#key", "#value-v1")
+
+
+@pytest.mark.parametrize("anchor", ["request-v12-bytes", "request-v12-vs-11-bytes"])
+def test_a_link_to_a_section_in_a_version_leads_to_it(folder: Path, anchor: str) -> None:
+    script = """
+        await soon();
+        const top = one("[id='request-bytes']").getBoundingClientRect().top;
+        tell({ facts: told(".facts"), below: top - current().querySelector(".bar").getBoundingClientRect().bottom });
+    """
+    result = seen(folder, f"api/fetch.html#{anchor}", script, "--window-size=1280,900")
+    assert result["facts"].startswith("Version 12: ")
+    assert 0 <= result["below"] < 40
+
+
+@pytest.mark.parametrize("size", ["1280,900", "1000,900", "500,900"])
+@pytest.mark.parametrize("anchor", ["request-v12", "request-v12-vs-4"])
+def test_anchors_are_below_what_stays_at_the_top(folder: Path, anchor: str, size: str) -> None:
+    result = seen(
+        folder,
+        f"api/fetch.html#{anchor}",
+        """
+        const tops = [];
+        for (const place of ["-fields", ".topics.partitions.fetch_offset", "-history"]) {
+          location.hash = location.hash.match(/^#request-v[0-9]+(-vs-[0-9]+)?/)[0] + place;
+          await soon();
+          await soon();
+          const bar = current().querySelector(".bar");
+          const sticky = getComputedStyle(bar).position === "sticky" ? [bar] : [];
+          const bottom = Math.max(...[one(".top"), ...sticky].map(found => found.getBoundingClientRect().bottom));
+          tops.push(document.getElementById(`request${place}`).getBoundingClientRect().top - bottom);
+        }
+        tell({ tops });
+        """,
+        f"--window-size={size}",
+    )
+    assert all(0 <= top < 40 for top in result["tops"]), result["tops"]
+
+
+def test_anchors_of_pages_without_versions_are_just_below_the_header(folder: Path) -> None:
+    script = """
+        one("[id='40']").scrollIntoView();
+        tell({ below: one("[id='40']").getBoundingClientRect().top - one(".top").getBoundingClientRect().bottom });
+    """
+    assert 0 <= seen(folder, "errors.html", script)["below"] < 30
+
+
+def test_equal_fields_of_a_classic_and_a_flexible_version_are_not_called_equal_bytes(folder: Path) -> None:
+    script = """
+        const facts = told(".facts");
+        location.hash = "#response-v3-vs-2";
+        await until(() => told(".facts") !== facts);
+        tell({ facts, then: told(".facts") });
+    """
+    result = seen(folder, "api/heartbeat.html#response-v4-vs-3", script)
+    assert result["facts"].endswith("compared with version 3: the same fields, but only one of them is flexible")
+    assert result["then"].endswith("compared with version 2: the same bytes")
+
+
+def test_choosing_another_version_to_compare_with(folder: Path) -> None:
     result = seen(
         folder,
         "api/fetch.html#request-v12",
@@ -184,7 +265,8 @@ def test_choosing_another_version_to_compare_with_and_going_back(folder: Path) -
         await until(() => location.hash === "#request-v12-vs-11");
         await soon();
         const compared = all(".current .fields tr.added").length;
-        history.back();
+        select.value = "";
+        select.dispatchEvent(new Event("change", { bubbles: true }));
         await until(() => location.hash === "#request-v12");
         await soon();
         tell({ compared, back: all(".current .fields tr.added").length, other: select.value });
@@ -263,13 +345,30 @@ def test_the_pages_are_listed_on_a_phone_too(folder: Path) -> None:
         const before = shown();
         menu.click();
         const open = [shown(), menu.getAttribute("aria-expanded")];
+        const [box, place] = [menu.getBoundingClientRect(), one(".side").getBoundingClientRect()];
+        const center = document.elementFromPoint((box.left + box.right) / 2, (box.top + box.bottom) / 2);
+        one(".side").scrollTop = 1e6;
+        const last = one(".side").lastElementChild.getBoundingClientRect();
+        const reach = { free: center === menu, bottom: place.bottom - innerHeight, last: last.bottom <= innerHeight,
+                        top: place.top - one(".top").getBoundingClientRect().bottom };
         document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "Escape", bubbles: true }));
-        tell({ before, open, after: shown(), focused: document.activeElement.id });
+        const after = shown();
+        const focused = document.activeElement.id;
+        menu.click();
+        const again = shown();
+        one(".brand").parentElement.click();
+        tell({ before, open, after, focused, reach, again, beside: shown() });
         """,
         "--window-size=500,900",
     )
     assert (result["before"], result["open"], result["after"]) == (False, [True, "true"], False)
     assert result["focused"] == "menu"
+    assert (result["again"], result["beside"]) == (True, False)  # a touch beside the list closes it
+    reach = result["reach"]
+    assert reach["free"]
+    assert reach["last"]  # the list ends with the window, and its last page can be scrolled to
+    assert abs(reach["bottom"]) < 1
+    assert abs(reach["top"]) < 3
 
 
 def test_search_finds_what_is_meant_first(folder: Path) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from kwirec.guide.changes import VersionChange, changes
+from kwirec.guide.former import former
 from kwirec.guide.kips import kip_address, read_kips
 from kwirec.guide.releases import Releases, line_of
 from kwirec.guide.rows import rows
@@ -34,6 +35,41 @@ def test_versions_of_fetch(union: Inputs) -> None:
     assert response[13].added == ("responses.topic_id",)
     assert response[13].removed == ("responses.topic",)
     assert response[16].added == ("node_endpoints",)
+
+
+def test_versions_with_the_same_bytes_are_those_with_equal_layouts(union: Inputs) -> None:
+    for name, layouts in union.layouts.by_message.items():
+        for change in of(union, name).values():
+            if change.before is not None:
+                assert change.same == (layouts[change.version] == layouts[change.before]), (name, change.version)
+
+
+def test_the_first_flexible_version_has_compact_lengths_only_where_there_are_lengths(union: Inputs) -> None:
+    plain = ("is the first flexible version: tagged fields end every struct", ())
+    assert list(of(union, "HeartbeatResponse")[4].sentences()) == [plain]
+    assert list(of(union, "RequestHeader")[2].sentences()) == [plain]  # the client id keeps its INT16
+    compact = ("is the first flexible version: lengths are compact, and tagged fields end every struct", ())
+    assert list(of(union, "HeartbeatRequest")[4].sentences()) == [compact]
+
+
+def test_tagged_fields_that_came_later_are_not_other_bytes(union: Inputs) -> None:
+    messages = {message.name: message for message in union.schema.messages}
+
+    def told(name: str) -> list[str]:
+        return list(former(messages[name], union.layouts.by_message[name], union.history))
+
+    assert told("ApiVersionsResponse")[-1] == "Version 3 had no zk_migration_ready (tag 3) before 3.4.0."
+    assert told("FetchResponse") == ["Version 12 had no responses.partitions.snapshot_id (tag 2) before 2.8.0."]
+    assert told("MetadataRequest") == []
+    (both,) = [text for text in told("PartitionRecord") if "other bytes" in text]
+    assert both.startswith("Version 0 had other bytes in 2.8.0 to 2.8.2: KRaft preview of 2.8")
+    for name in messages:
+        claimed = {int(text.split()[1]) for text in told(name) if "other bytes" in text}
+        assert claimed == {
+            one.version
+            for one in union.history.exceptions
+            if one.message == name and one.version in union.layouts.by_message[name]
+        }, name
 
 
 def test_null_that_is_allowed_later_is_named(union: Inputs) -> None:

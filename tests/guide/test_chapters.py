@@ -10,6 +10,7 @@ import pytest
 from kwirec.guide.chapters import ChapterError, read_chapters
 from kwirec.guide.fields import field_rows
 from kwirec.guide.kips import kip_address
+from kwirec.guide.page import coded
 from kwirec.guide.site import Inputs
 from tests.guide.conftest import UNION
 
@@ -61,6 +62,26 @@ def test_chapters_are_in_the_order_of_their_names(tmp_path: Path) -> None:
 def test_what_is_no_chapter_is_refused_by_name(tmp_path: Path, name: str, text: str) -> None:
     with pytest.raises(ChapterError, match=r"lock\.md: "):
         read_chapters([folder(tmp_path, **{name: text})])
+
+
+def test_apis_that_never_became_flexible_are_named(union: Inputs) -> None:
+    text = (UNION / "guide" / "40-flexible.md").read_text("utf-8")
+    classic = {
+        message.name.removesuffix("Request").removesuffix("Response")
+        for message in union.schema.messages
+        if message.is_rpc and not any(one.is_flexible for one in union.layouts.by_message[message.name].values())
+    }
+    named = re.search(r"(\w+) and (\w+) have no flexible version", text)
+    assert named
+    assert set(named.groups()) == classic
+
+
+def test_words_between_backticks_are_code() -> None:
+    assert coded("Is `ignorable`, <b>`x<y`</b>.") == (
+        "Is <code>ignorable</code>, &lt;b&gt;<code>x&lt;y</code>&lt;/b&gt;."
+    )
+    assert coded("a ` b") == "a ` b"
+    assert "\u202e" not in coded("`\u202e`")
 
 
 @pytest.mark.slow

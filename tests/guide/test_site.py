@@ -14,6 +14,7 @@ from posixpath import normpath
 import pytest
 from click.testing import CliRunner
 
+from kwire.command import main as kwire_main
 from kwirec.command import main
 from kwirec.guide.kips import ADDRESS
 from kwirec.guide.site import Inputs, emit_site
@@ -130,6 +131,19 @@ def test_a_protocol_of_its_own_has_no_pages_of_releases_and_errors() -> None:
     assert "errors.html" not in site
     assert not [path for path in site if path.startswith("releases/")]
     assert "ClockRequest" in site["api/clock.html"]
+
+
+@pytest.mark.parametrize("package", ["clockwork_wire", ""])
+def test_commands_read_the_bytes_of_a_protocol_of_its_own(package: str) -> None:
+    site = {artifact.path: artifact.text for artifact in emit_site(inputs(CLOCKWORK, package))}
+    for path in ("api/clock.html", "coordinator/winding.html"):
+        for text in re.findall(r'<script type="application/json" class="data">(.*?)</script>', site[path]):
+            for layout in json.loads(text)["layouts"]:
+                command = layout["example"]["command"].split()
+                assert command[:4] == ["kwire", "decode", "--protocol", package or "PACKAGE"]
+                if package:
+                    decoded = kwire_main([*command[1:], layout["example"]["hex"]])
+                    assert decoded == 0, command
 
 
 def test_releases_that_change_no_api_have_no_page_of_their_own() -> None:

@@ -14,13 +14,14 @@ class VersionChange:
 
     ``same`` says that the bytes are the same. ``nullable`` and ``required`` are fields that became nullable or ceased
     to be; ``tagged`` became tagged fields. Fields of a struct that came or went are not listed separately, nor are
-    the compact lengths of all fields where the message became ``flexible``.
+    the lengths where the message became ``flexible``; ``compact`` says that any of these is compact.
     """
 
     version: int
     before: int | None
     same: bool = False
     flexible: bool = False
+    compact: bool = False
     added: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
     nullable: tuple[str, ...] = ()
@@ -35,7 +36,8 @@ class VersionChange:
         elif self.same:
             yield f"has the same bytes as version {self.before}", ()
         if self.flexible:
-            yield "is the first flexible version: lengths are compact, and tagged fields end every struct", ()
+            lengths = "lengths are compact, and " if self.compact else ""
+            yield f"is the first flexible version: {lengths}tagged fields end every struct", ()
         yield from (
             (text, places)
             for text, places in (
@@ -72,8 +74,9 @@ def _change(
     return VersionChange(
         version,
         before,
-        same=tuple(old_rows) == tuple(new_rows),
+        same=tuple(old_rows) == tuple(new_rows) and not flexible,
         flexible=flexible,
+        compact=any("COMPACT_" in row.type for row in new_rows),
         added=_tops(new, old),
         removed=_tops(old, new),
         nullable=tuple(b.place for a, b in both if _is_nullable(b) and not _is_nullable(a)),

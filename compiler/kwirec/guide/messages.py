@@ -14,6 +14,7 @@ from kwirec.emitters.release_facts import version_facts
 from kwirec.guide.changes import VersionChange, changes
 from kwirec.guide.examples import Example, Examples
 from kwirec.guide.fields import FieldRow, field_rows
+from kwirec.guide.former import former
 from kwirec.guide.grammar import grammar
 from kwirec.guide.links import part_of
 from kwirec.guide.releases import Cell, Releases
@@ -24,6 +25,8 @@ from kwirec.ir.schema import Message, MessageKind
 from kwirec.lowering import Layouts, MessageLayout
 from kwirec.versions import VersionRange, runs_text
 
+KAFKA = "kwire_kafka"
+"""The package that `kwire decode` reads without being told."""
 SIGNS = {"same": "=", "lossless": "≈", "lossy": "−", "inconvertible": "✗"}
 _PLAIN = """\
 message = {name}.decode(data, {version})
@@ -61,7 +64,6 @@ class VersionView:
     flexible: bool
     status: str
     releases: str
-    other_bytes_in: str
     fingerprint: str
     joined: bool
 
@@ -75,8 +77,8 @@ class VersionView:
 
 @dataclass(frozen=True)
 class MessageView:
-    """All that a page shows of a message. ``first`` has the release that first accepted each version of an API,
-    ``errors`` the names of error codes."""
+    """All that a page shows of a message. ``former`` says how releases had its versions otherwise, ``first`` has the
+    release that first accepted each version of an API, ``errors`` the names of error codes."""
 
     message: Message
     part: str
@@ -87,8 +89,10 @@ class MessageView:
     remarks: Mapping[int, Sequence[str]]
     matrix: MessageMatrix
     grid: Sequence[tuple[int, Sequence[Cell]]]
+    former: Sequence[str]
     first: Mapping[int, str]
     errors: Mapping[str, str]
+    package: str = ""
 
     @property
     def name(self) -> str:
@@ -183,7 +187,19 @@ class MessageView:
             [span.start, span.end, span.depth, span.name, span.kind, self.value(span), field]
             for span, field in fields_of_spans(example, index)
         ]
-        return {"version": example.version, "origin": example.origin, "hex": example.data.hex(), "spans": spans}
+        command = self.command(example)
+        return {"command": command, "origin": example.origin, "hex": example.data.hex(), "spans": spans}
+
+    def command(self, example: Example) -> str:
+        """The command that reads an example, without the bytes. Bodies without a header are read as such."""
+        kafka = self.package == KAFKA or (not self.package and bool(example.body))
+        start = "kwire decode" if kafka else f"kwire decode --protocol {self.package or 'PACKAGE'}"
+        if not example.body:
+            return f"{start} --message {self.name} --version {example.version}"
+        if self.message.kind is MessageKind.REQUEST:
+            return f"{start} --payload"
+        api = self.name.removesuffix("Response")
+        return f"{start} --payload --response --api-key {api} --version {example.version}"
 
     def value(self, span: Span) -> str:
         """The value of a span, with its name if the field has an enum or is an error code."""
@@ -214,6 +230,7 @@ def message_view(
     releases: Releases,
     examples: Examples,
     errors: Mapping[str, str],
+    package: str = "",
 ) -> MessageView:
     by_version = layouts.by_message[message.name]
     distinct = list(dict.fromkeys(by_version.values()))
@@ -236,8 +253,10 @@ def message_view(
         remarks=remarks(message.decl, by_version),
         matrix=matrix,
         grid=list(releases.grid(matrix)),
+        former=list(former(message, by_version, releases.history)),
         first={version: releases.first(message.api_key, version) for version in by_version} if message.is_rpc else {},
         errors=errors,
+        package=package,
     )
 
 
@@ -254,7 +273,6 @@ def _versions(matrix: MessageMatrix, distinct: list[MessageLayout], releases: Re
             flexible=bool(facts["flexible"]),
             status=str(facts["status"]),
             releases=_spans(facts["releases"]),
-            other_bytes_in=_spans(facts["other_bytes_in"]),
             fingerprint=str(facts["layout"]),
             joined=layout == before,
         )

@@ -39,6 +39,13 @@ def breakable(name: str) -> Markup:
     return Markup("<wbr>").join(words)
 
 
+def coded(text: str) -> Markup:
+    """A description, in which words between backticks are code."""
+    pieces = re.split(r"`([^`\n]+)`", text)
+    shown = (Markup("<code>{}</code>" if at % 2 else "{}").format(visible(piece)) for at, piece in enumerate(pieces))
+    return Markup().join(shown)
+
+
 ENVIRONMENT = jinja2.Environment(
     loader=jinja2.FileSystemLoader(FOLDERS),
     undefined=jinja2.StrictUndefined,
@@ -48,7 +55,13 @@ ENVIRONMENT = jinja2.Environment(
     autoescape=True,
     finalize=visible,
 )
-ENVIRONMENT.filters |= {"embedded": embedded, "anchor": anchor, "kip_address": kip_address, "breakable": breakable}
+ENVIRONMENT.filters |= {
+    "anchor": anchor,
+    "breakable": breakable,
+    "coded": coded,
+    "embedded": embedded,
+    "kip_address": kip_address,
+}
 
 
 def render(template: str, **context: object) -> str:

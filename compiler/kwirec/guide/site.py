@@ -77,7 +77,9 @@ def _message_pages(inputs: Inputs, releases: Releases) -> Iterator[MessagePage]:
     errors = {str(one.code.value): one.name.value for one in inputs.errors}
     for group in groups:
         views = [
-            message_view(one, inputs.layouts, message_matrix(one, inputs.layouts), releases, examples, errors)
+            message_view(
+                one, inputs.layouts, message_matrix(one, inputs.layouts), releases, examples, errors, inputs.package
+            )
             for one in group.messages
         ]
         key = next((one.api_key for one in group.messages if one.is_rpc), None)

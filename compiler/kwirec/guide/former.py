@@ -1,0 +1,48 @@
+"""How releases had the versions of a message otherwise than the definitions have them now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from kwirec.guide.rows import innermost
+from kwirec.ir.schema import Message
+from kwirec.lowering.layout import Kind, MessageLayout, StructKind
+from kwirec.merge.history import History, release_key, release_runs, span_text
+from kwirec.merge.proof import as_of
+from kwirec.naming import python_name
+
+
+def former(message: Message, layouts: Mapping[int, MessageLayout], history: History) -> Iterator[str]:
+    """One sentence for each tagged field that came later than its version, and for each run of releases in which a
+    version had other bytes.
+
+    A tagged field may join a version that exists, and does not change its bytes for those who lack the field.
+    """
+    names = history.names
+    for version, layout in layouts.items():
+        prints = history.prints(message.name, version)
+        otherwise = {
+            release: f": {entry.reason}" if (entry := history.excepted(message.name, version, release)) else "."
+            for release, fingerprint in prints.items()
+            if as_of(layout, release).fingerprint != fingerprint
+        }
+        for span, reason in release_runs(names, otherwise.get):
+            yield f"Version {version} had other bytes in {span_text(span).replace('..', ' to ')}{reason}"
+        oldest = min(prints.keys() - otherwise.keys(), key=release_key, default="")
+        for place, tag, since in _late(layout.body):
+            if oldest and release_key(oldest) < release_key(since):
+                yield f"Version {version} had no {place} (tag {tag}) before {since}."
+
+
+def _late(kind: Kind, prefix: str = "") -> Iterator[tuple[str, int, str]]:
+    """The tagged fields that were added to a layout that was there before: place, tag and release."""
+    found = innermost(kind)
+    if not isinstance(found, StructKind):
+        return
+    for one in found.fields:
+        yield from _late(one.kind, f"{prefix}{python_name(one.name)}.")
+    for tag in found.tags or ():
+        place = f"{prefix}{python_name(tag.name)}"
+        if tag.since is not None:
+            yield place, tag.tag, tag.since
+        yield from _late(tag.kind, f"{place}.")
