@@ -66,6 +66,8 @@ def guide_base(url: str) -> str:
     """The address of a guide, with a ``/`` at its end. Raises ``ValueError`` unless links may lead there."""
     parts = urlsplit(url)
     leads = {"http": bool(parts.netloc), "https": bool(parts.netloc), "file": True, "": not url.startswith("//")}
+    if "@" in parts.netloc:
+        raise ValueError("the address of a guide with a user or password cannot be given: pages show it")
     if not url or not _URL.fullmatch(url) or not leads.get(parts.scheme, False):
         raise ValueError(
             f"`{url}` is not the address of a folder: use http, https, file or a relative path, "

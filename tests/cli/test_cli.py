@@ -109,7 +109,7 @@ def test_only_reserved_messages_give_an_empty_package() -> None:
     assert kwirec("generate", "None.json", "--package", "gone", "--out", "out").exit_code == 0
 
 
-@pytest.mark.parametrize("package", ["class", "kwire", "json", "no-name"])
+@pytest.mark.parametrize("package", ["class", "kwire", "json", "no-name", "__init__", "__pycache__", "__"])
 def test_a_package_cannot_have_every_name(package: str) -> None:
     assert kwirec("generate", "defs", "--package", package, "--out", "out").exit_code == 2
     assert not Path("out").exists()

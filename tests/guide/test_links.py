@@ -102,6 +102,14 @@ def test_what_is_no_address_of_a_folder(url: str, check: Callable[[str], str]) -
         check(url)
 
 
+@pytest.mark.parametrize("check", [guide_base, guide.guide_base])
+@pytest.mark.parametrize("url", ["http://user:s3cret@host/guide", "https://s3cret@host"])
+def test_a_password_of_an_address_gets_into_no_page(url: str, check: Callable[[str], str]) -> None:
+    with pytest.raises(ValueError, match="user or password") as refused:
+        check(url)
+    assert "s3cret" not in str(refused.value)
+
+
 @examples(0.3)
 @given(st.text(max_size=30))
 def test_a_link_is_one_link_with_its_address(url: str) -> None:

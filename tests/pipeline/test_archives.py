@@ -107,6 +107,17 @@ def test_names_of_members_are_no_paths_and_the_last_of_a_name_counts(tmp_path: P
     assert find([tmp_path / "b.tar!"]).request_logs == (f"{tmp_path / 'b.tar!'}/x.log",)
 
 
+def test_a_member_has_a_longer_name_than_any_file(tmp_path: Path) -> None:
+    name = f"{'x' * 5000}.log"
+    path = tmp_path / "a.tar"
+    path.write_bytes(tar((name, LOG)))
+    found = find([path])
+    assert (found.request_logs, found.skipped) == ((f"{path}!/{name}",), ())
+    assert [row["source"] for batch in read_batches("exchanges", found) for row in batch.to_pylist()] == [
+        f"{path}!/{name}"
+    ]
+
+
 def test_what_cannot_be_read_is_said_and_the_rest_is_read(tmp_path: Path) -> None:
     path = tmp_path / "a.tar.gz"
     inner = tar(("x.log", LOG))

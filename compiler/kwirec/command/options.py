@@ -77,7 +77,8 @@ def reporting(function: F) -> F:
 
 def check_package_name(package: str) -> None:
     """Raise ``UsageError`` for a name that cannot be that of a generated package."""
-    if not package.isidentifier() or keyword.iskeyword(package):
+    is_special = package.startswith("__") and package.endswith("__")  # a module of Python's own, such as __init__
+    if not package.isidentifier() or keyword.iskeyword(package) or is_special:
         raise click.UsageError(f"{package!r} is not a valid package name")
     if package in ("kwire", "kwirec") or package in sys.stdlib_module_names:
         raise click.UsageError(f"{package!r} would shadow an existing package: choose another name")

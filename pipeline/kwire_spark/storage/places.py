@@ -11,6 +11,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import re
 from collections.abc import Iterator
@@ -234,11 +235,21 @@ def place(name: str) -> Place:
         object_name, between, member = name.partition(BETWEEN)
         return MemberPlace(RemotePlace(object_name), member) if between else RemotePlace(name)
     for found in re.finditer(re.escape(BETWEEN), name):
-        if Path(name).exists():
+        if _exists(name):
             break
         if (outer := Place(name[: found.start()])) and Path(outer.name).is_file():
             return MemberPlace(outer, name[found.end() :])
     return Place(name)
+
+
+def _exists(name: str) -> bool:
+    """Whether there is such a file or folder. Names of members may be longer than those that files can have."""
+    try:
+        return Path(name).exists()
+    except OSError as error:
+        if error.errno != errno.ENAMETOOLONG:
+            raise
+        return False
 
 
 def _matches(pattern: str) -> Iterator[Path]:
