@@ -1,22 +1,53 @@
 """Options of the sources: strings from Spark, with case-insensitive names, parsed to paths, numbers, flags and times.
 
-An invalid value is an :class:`OptionError` that has the name of the option, its value and what is expected. Unknown
-options are ignored, as in Spark's own sources.
+An invalid value is an :class:`OptionError` that has the name of the option, its value and what is expected. So is a
+name that the source does not have.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import UTC, datetime, tzinfo
 from zoneinfo import ZoneInfo
 
+from kwire.errors import suggestion
 from kwire.protocol import MessageRegistry, registry
 from kwire_spark.storage import place
 
 FOUND = "found"
 """The option that says that ``find`` has found the paths, all files: what is gone since then is a row."""
+COUNT = "count"
+"""The option that says that exchanges are read for ``tables.clients`` alone."""
+_OWN = ("path", "paths", "rows", FOUND, COUNT)
+"""Options that functions set, which know paths and table."""
+_ALL = ("path", "paths", FOUND, "mode", "protocol")
+_LINES = (*_ALL, "timeZone", "splitSize", "maxLine", "pushdown")
+OPTIONS: dict[str, tuple[str, ...]] = {
+    "captures": (
+        *(*_ALL, "rows", "ports", "start", "end", "partitions", "maxDecoded", "maxHeld", "bodies", "keyLog"),
+        *("pushdown", COUNT),
+    ),
+    "request_logs": (*_LINES, COUNT),
+    "server_logs": _LINES,
+    "logs": (
+        *(*_ALL, "record", "topics", "start", "end", "startOffset", "endOffset", "control", "checkpoints", "states"),
+        *("secrets", "splitSize", "limit", "maxDecoded", "pushdown"),
+    ),
+    "metrics": _ALL,
+    "packets": ("path", "paths", FOUND, "settled", "filesAtOnce", "consume"),
+}
+"""The options of each kind of input. Spark adds ``path`` or ``paths``, and has all names in lower case."""
+KINDS: dict[str, tuple[str, ...]] = {
+    "frames": ("captures",),
+    "exchanges": ("captures", "request_logs"),
+    "refusals": ("server_logs",),
+    "records": ("logs",),
+    "clients": ("metrics",),
+}
+"""The inputs that each table is read from."""
+
 PERMISSIVE, FAILFAST = "permissive", "failfast"
 
 _FILE = re.compile(r"file:/", re.IGNORECASE)
@@ -42,9 +73,14 @@ class BrokenInputError(ValueError):
 
 
 class Options:
-    """The options of one source. Can be pickled."""
+    """The options of one source. Can be pickled.
 
-    def __init__(self, values: Mapping[str, str]) -> None:
+    :class:`OptionError` for a name that is not in ``known``, if that is given.
+    """
+
+    def __init__(self, values: Mapping[str, str], known: Collection[str] | None = None) -> None:
+        if known is not None:
+            _refuse_unknown(values, known)
         self._values = {name.lower(): value for name, value in values.items()}
 
     def text(self, name: str, default: str | None = None) -> str | None:
@@ -162,6 +198,29 @@ class Options:
 
     def _error(self, name: str, expected: str) -> OptionError:
         return OptionError(f"the option {name} must be {expected}, not {self._values.get(name.lower(), '')!r}")
+
+
+def passed(options: Mapping[str, object], table: str) -> dict[str, str]:
+    """Return what a function was given for a table, with or without ``_`` in names, as options.
+
+    Raise :class:`OptionError` for a name that no source of the table has.
+    """
+    known = {name for kind in KINDS[table] for name in OPTIONS[kind]} - {*_OWN}
+    texts = {name.replace("_", ""): str(value) for name, value in options.items()}
+    _refuse_unknown(texts, known)
+    return texts
+
+
+def only(options: Mapping[str, str], *kinds: str) -> dict[str, str]:
+    """Return those of the options that inputs of one of the kinds have, with or without ``_`` in names."""
+    known = {name.lower() for kind in kinds for name in OPTIONS[kind]}
+    return {name: value for name, value in options.items() if name.replace("_", "").lower() in known}
+
+
+def _refuse_unknown(names: Iterable[str], known: Collection[str]) -> None:
+    lower = {name.lower() for name in known}
+    if unknown := [name for name in names if name.lower() not in lower]:
+        raise OptionError(f"unknown option {unknown[0]!r}{suggestion(unknown[0], sorted({*known} - {FOUND, COUNT}))}")
 
 
 def _local(path: str) -> str:

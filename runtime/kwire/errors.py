@@ -118,7 +118,7 @@ class UnknownNameError(KwireError, KeyError):
 
     def __str__(self) -> str:
         owner = f" of {self._of}" if self._of else ""
-        return f"unknown {self._kind} {self.name!r}{owner}{_suggestion(self.name, self._known)}"
+        return f"unknown {self._kind} {self.name!r}{owner}{suggestion(self.name, self._known)}"
 
 
 class UnknownMessageError(UnknownNameError, kind="message"):
@@ -154,7 +154,7 @@ _SUFFIXES = ("request", "response", "record", "key", "value")
 _LONGEST_LIST = 400
 
 
-def _suggestion(name: object, known: Iterable[object]) -> str:
+def suggestion(name: object, known: Iterable[object]) -> str:
     """``, did you mean X or Y?`` for similar names; otherwise all known names, if they make a short list."""
     if isinstance(known, range):
         return f", valid versions are {known.start} to {known.stop - 1}" if known else ""

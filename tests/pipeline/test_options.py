@@ -5,14 +5,33 @@ from __future__ import annotations
 import io
 import json
 import pickle
+import re
+from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from kwire_spark.inputs import find
-from kwire_spark.options import BrokenInputError, OptionError, Options
+from kwire_spark.inputs import Inputs, find
+from kwire_spark.options import COUNT, FOUND, OPTIONS, BrokenInputError, OptionError, Options, only, passed
 from kwire_spark.readers import read_batches
+from kwire_spark.sources.base import Source
+from kwire_spark.sources.capture import KafkaCapture
+from kwire_spark.sources.log import KafkaLog
+from kwire_spark.sources.metrics import KafkaMetrics
+from kwire_spark.sources.packets import KafkaPackets
+from kwire_spark.sources.request_log import KafkaRequestLog
+from kwire_spark.sources.server_log import KafkaServerLog
 from kwire_spark.storage import absolute, opened
+from kwire_spark.tables.read import (
+    read_clients,
+    read_counted,
+    read_exchanges,
+    read_frames,
+    read_records,
+    read_refusals,
+)
 
 
 @pytest.fixture
@@ -197,3 +216,72 @@ def test_what_makes_no_sense_is_refused_with_name_and_value(call, value) -> None
 def test_broken_input_says_where_and_can_be_pickled() -> None:
     error = pickle.loads(pickle.dumps(BrokenInputError("a.pcap", 7, "cut off")))
     assert str(error) == "a.pcap, byte 7: cut off"
+
+
+SOURCES = [KafkaCapture, KafkaLog, KafkaMetrics, KafkaPackets, KafkaRequestLog, KafkaServerLog]
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_a_source_has_the_options_that_its_page_lists_and_no_others(source: type[Source]) -> None:
+    page = import_module(source.__module__).__doc__ or ""
+    table = re.search(r"^=+ +=+\n(.*?)^=+ +=+$", page, re.M | re.S)
+    assert table
+    listed = {name for first in re.findall(r"^``.{0,18}", table[1], re.M) for name in re.findall(r"``(\w+)``", first)}
+    assert listed == {*OPTIONS[source.kind]} - {"paths", FOUND, COUNT}
+    for name in listed:
+        source({name.lower(): "1"}).given()  # Spark has names in lower case
+    with pytest.raises(OptionError, match="unknown option 'split'"):
+        source({"path": "x", "split": "1"}).given()
+
+
+@pytest.mark.parametrize(
+    ("source", "name", "expected"),
+    [
+        (KafkaCapture, "row", "did you mean rows?"),
+        (KafkaCapture, "timezone", "expected one of bodies, end, keyLog, .*, start"),
+        (KafkaRequestLog, "timezon", r"did you mean timeZone\?"),
+        (KafkaServerLog, "count", "expected one of"),
+        (KafkaPackets, "consumes", "did you mean consume?"),
+    ],
+)
+def test_a_misspelt_name_is_refused_by_schema_and_reader(source: type[Source], name: str, expected: str) -> None:
+    given = source({"path": "/no/such/file", name: "exchanges"})
+    for call in (given.schema, lambda: given.reader(given.schema()), lambda: given.streamReader(given.schema())):
+        if call == given.schema and source is KafkaPackets:
+            continue
+        with pytest.raises(OptionError, match=f"unknown option '{name}', {expected}"):
+            call()
+
+
+@pytest.mark.parametrize(
+    ("read", "options", "unknown"),
+    [
+        (read_exchanges, {"prots": "9092", "mdoe": "failfast"}, "'prots', did you mean ports"),
+        (read_exchanges, {"mdoe": "failfast"}, "'mdoe', did you mean mode"),
+        (read_exchanges, {"rows": "frames"}, "'rows'"),
+        (read_frames, {"time_zone": "UTC"}, "'timezone'"),
+        (read_records, {"ports": 9092}, "'ports'"),
+        (read_clients, {"count": True}, "'count'"),
+        (read_counted, {"path": "x"}, "'path'"),
+        (read_refusals, {"max_lines": 5}, "did you mean maxLine"),
+    ],
+)
+def test_functions_refuse_what_no_source_of_their_table_has(
+    read: Callable[..., Any], options: dict[str, Any], unknown: str
+) -> None:
+    with pytest.raises(OptionError, match=f"unknown option .*{unknown}"):
+        read("/no/such/file", **options)  # before a session is needed
+    table = {read_counted: "exchanges"}.get(read, read.__name__.removeprefix("read_"))
+    with pytest.raises(OptionError, match=f"unknown option .*{unknown}"):
+        next(read_batches(table, Inputs(), (), options))
+
+
+def test_options_of_one_source_of_a_table_pass_over_the_other() -> None:
+    given = passed({"time_zone": "UTC", "ports": 9092, "max_line": "1k"}, "exchanges")
+    assert given == {"timezone": "UTC", "ports": "9092", "maxline": "1k"}
+    assert only(given, "captures") == {"ports": "9092"}
+    assert only(given, "request_logs") == {"timezone": "UTC", "maxline": "1k"}
+    assert only({"time_zone": "UTC", "ports": "1", "record": "x"}, "captures", "logs") == {
+        "ports": "1",
+        "record": "x",
+    }

@@ -22,7 +22,7 @@ from kwire_spark.command.options import COVERAGE, ENGINE, KEY_LOG, MASTER, PORTS
 from kwire_spark.command.output import checked_output
 from kwire_spark.folders import claimed, private_folder
 from kwire_spark.inputs import Inputs, find
-from kwire_spark.options import FAILFAST, BrokenInputError, OptionError, Options
+from kwire_spark.options import FAILFAST, KINDS, BrokenInputError, OptionError, Options, only
 from kwire_spark.reports.formats import FORMATS
 from kwire_spark.reports.text import visible
 from kwire_spark.tls.key_log import checked_key_log
@@ -96,10 +96,14 @@ class Run:
 
         return self.progress.status(escape(f"{visible(doing)} …"))
 
+    def options_of(self, table: str, **options: str) -> dict[str, str]:
+        """Return ``options``, and those of the command that apply to this table."""
+        return only(self.options | options, *KINDS[table])
+
     def read(self, table: str, *columns: str, inputs: Inputs | None = None, **options: str) -> Relation:
         """These columns of a table of the inputs (default: all): see :meth:`Engine.read`."""
         with self.step(f"Reading {self.inputs}"):
-            return self.engine.read(table, inputs or self.inputs, columns, self.options | options)
+            return self.engine.read(table, inputs or self.inputs, columns, self.options_of(table, **options))
 
     @cached_property
     def origin(self) -> Origin:
@@ -116,7 +120,7 @@ class Run:
             return self.cached(clients(self.read("clients")))
         if exchanges is None:
             with self.step(f"Reading {self.inputs}"):
-                exchanges = self.engine.counted(self.inputs, self.options | {"bodies": "codes"})
+                exchanges = self.engine.counted(self.inputs, self.options_of("exchanges", bodies="codes"))
         metrics = [self.read("clients")] if self.inputs.metrics else []
         return self.cached(clients(exchanges, self.read("refusals", *REFUSAL_COLUMNS), *metrics))
 

@@ -49,7 +49,7 @@ class LocalTables:
     def add_main(self, name: str, columns: Sequence[str] = ()) -> None:
         """Write a table that readers return."""
         schema = pa.schema([TABLES[name].field(column) for column in columns or TABLES[name].names])
-        batches = read_batches(name, self._run.inputs, columns, self._run.options)
+        batches = read_batches(name, self._run.inputs, columns, self._run.options_of(name))
         if self._add(name, batches, schema, by_date=name != "refusals"):
             self._main[name] = str(self.rows[-1][2])
 
@@ -83,7 +83,7 @@ class LocalTables:
             for columns, batches in (
                 (COUNTED.names, counted(self._stored("exchanges", EXCHANGE_COLUMNS))),
                 (REFUSAL_COLUMNS, self._stored("refusals", REFUSAL_COLUMNS)),
-                (CLIENTS.names, read_batches("clients", self._run.inputs, (), self._run.options)),
+                (CLIENTS.names, read_batches("clients", self._run.inputs, (), self._run.options_of("clients"))),
             )
         )
         self.seen = clients(exchanges, refusals, metrics)

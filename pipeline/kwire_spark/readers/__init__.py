@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from kwire_spark.columns import CLIENTS, EXCHANGES, FRAMES, RECORDS, REFUSALS
 from kwire_spark.inputs import Inputs
-from kwire_spark.options import FOUND, Options
+from kwire_spark.options import FOUND, KINDS, Options, only, passed
 from kwire_spark.storage import absolute
 
 if TYPE_CHECKING:
@@ -30,13 +30,13 @@ TABLES: dict[str, pa.Schema] = {
     "clients": CLIENTS,
 }
 _READERS = {
-    "frames": {"captures": "capture.CaptureReader"},
-    "exchanges": {"captures": "capture.CaptureReader", "request_logs": "text_log.RequestLogReader"},
-    "refusals": {"server_logs": "text_log.ServerLogReader"},
-    "records": {"logs": "log.LogReader"},
-    "clients": {"metrics": "metrics.MetricsReader"},
+    "captures": "capture.CaptureReader",
+    "request_logs": "text_log.RequestLogReader",
+    "server_logs": "text_log.ServerLogReader",
+    "logs": "log.LogReader",
+    "metrics": "metrics.MetricsReader",
 }
-"""The readers of each table, by the type of inputs that they read. Other clients are in tables of an earlier run.
+"""The readers, by the type of inputs that they read. Other clients are in tables of an earlier run.
 
 What is not needed is not imported: a report on a small capture takes little more time than its imports."""
 
@@ -49,18 +49,18 @@ def read_batches(
     The counterpart of ``tables.read``, with the same options: only ``columns`` are computed, all by default.
     """
     full = TABLES[table]
+    given = passed(options or {}, table)
     schema = pa.schema([full.field(name) for name in columns or full.names])
     for stored in inputs.tables:
         if stored.kind == table:
             from kwire_spark.readers.stored import stored_batches
 
             yield from stored_batches(stored, schema)
-    for kind, name in _READERS.get(table, {}).items():
+    for kind in KINDS[table]:
         if files := [absolute(file) for file in getattr(inputs, kind)]:
-            given = {name.replace("_", ""): value for name, value in (options or {}).items()}
             paths = {"paths": json.dumps(files), "rows": table, "partitions": "1"}
             paths[FOUND] = str(kind != "logs")
-            reader = _reader(name)(Options(given | paths), schema)
+            reader = _reader(_READERS[kind])(Options(only(given | paths, kind)), schema)
             for task in reader.tasks():
                 yield from reader.read(task)
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
 from kwire_spark.columns import EXCHANGES
-from kwire_spark.options import OptionError, Options
+from kwire_spark.options import COUNT, OPTIONS, OptionError, Options
 from kwire_spark.sources.filters import conditions
 from kwire_spark.spark_types import selected, spark_schema
 from kwire_spark.storage import STDIN
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from kwire_spark.readers.base import Reader
 
 
-COUNT = "count"
-"""The option that says that exchanges are read for ``tables.clients`` alone."""
 NEEDED = pa.schema([EXCHANGES.field(name) for name in EXCHANGE_COLUMNS])
 
 
@@ -68,17 +66,23 @@ class Source(DataSource):
     """A source that is named after its module, such as ``kafka_log``."""
 
     reads: ClassVar[type[Reader]]
+    kind: ClassVar[str]
+    """The kind of its inputs, in ``OPTIONS``."""
+
+    def given(self) -> Options:
+        """Return the options. :class:`OptionError` for a name that the source does not have."""
+        return Options(self.options, OPTIONS[self.kind])
 
     @classmethod
     def name(cls) -> str:
         return f"kafka_{cls.__module__.rpartition('.')[2]}"
 
     def schema(self) -> StructType:
-        options = Options(self.options)
+        options = self.given()
         return spark_schema(COUNTED if options.flag(COUNT, False) else self.reads.columns(options))
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        options = Options(self.options)
+        options = self.given()
         refuse_standard_input(options.paths())
         if options.flag(COUNT, False):
             return CountingReader(self.reads(options, NEEDED))

@@ -50,3 +50,4 @@ class KafkaCapture(Source):
     """Registers as ``kafka_capture``."""
 
     reads = CaptureReader
+    kind = "captures"

@@ -48,3 +48,4 @@ class KafkaLog(Source):
     """Registers as ``kafka_log``."""
 
     reads = LogReader
+    kind = "logs"

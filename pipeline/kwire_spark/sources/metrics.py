@@ -27,3 +27,4 @@ class KafkaMetrics(Source):
     """Registers as ``kafka_metrics``."""
 
     reads = MetricsReader
+    kind = "metrics"

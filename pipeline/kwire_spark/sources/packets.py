@@ -133,8 +133,9 @@ class KafkaPackets(Source):
     """Registers as ``kafka_packets``."""
 
     reads = PacketReader
+    kind = "packets"
 
     def streamReader(self, schema: StructType) -> PacketStream:
-        options = Options(self.options)
+        options = self.given()
         refuse_standard_input(options.paths())
         return PacketStream(options, schema)

@@ -37,3 +37,4 @@ class KafkaRequestLog(Source):
     """Registers as ``kafka_request_log``."""
 
     reads = RequestLogReader
+    kind = "request_logs"

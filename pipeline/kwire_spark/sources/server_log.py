@@ -32,3 +32,4 @@ class KafkaServerLog(Source):
     """Registers as ``kafka_server_log``."""
 
     reads = ServerLogReader
+    kind = "server_logs"

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from kwire_spark.columns import CLIENTS, EXCHANGES, FRAMES, RECORDS, REFUSALS
 from kwire_spark.inputs import Inputs, find
-from kwire_spark.options import FOUND
+from kwire_spark.options import COUNT, FOUND, KINDS, only, passed
 from kwire_spark.session import spark_session
 from kwire_spark.spark_types import spark_schema
 from kwire_spark.storage import absolute
@@ -28,76 +28,82 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 Option = str | int | bool
+SOURCES = {
+    "captures": "kafka_capture",
+    "request_logs": "kafka_request_log",
+    "server_logs": "kafka_server_log",
+    "logs": "kafka_log",
+    "metrics": "kafka_metrics",
+}
+"""The source that reads each kind of input."""
 
 
 def read_frames(
     *paths: Inputs | str | Path, columns: Sequence[str] = (), spark: SparkSession | None = None, **options: Option
 ) -> DataFrame:
     """What was seen on the connections of captures: ``columns.FRAMES``."""
-    return _read(paths, {"kafka_capture": "captures"}, FRAMES, columns, spark, {**options, "rows": "frames"})
+    return _read(paths, "frames", FRAMES, columns, spark, options)
 
 
 def read_exchanges(
     *paths: Inputs | str | Path, columns: Sequence[str] = (), spark: SparkSession | None = None, **options: Option
 ) -> DataFrame:
     """Requests with their responses, from captures and request logs: ``columns.EXCHANGES``."""
-    sources = {"kafka_capture": "captures", "kafka_request_log": "request_logs"}
-    return _read(paths, sources, EXCHANGES, columns, spark, {**options, "rows": "exchanges"})
+    return _read(paths, "exchanges", EXCHANGES, columns, spark, options)
 
 
 def read_counted(*paths: Inputs | str | Path, spark: SparkSession | None = None, **options: Option) -> DataFrame:
     """The same, counted where they are read: what ``tables.clients`` needs of them, as ``counting.COUNTED``."""
-    sources = {"kafka_capture": "captures", "kafka_request_log": "request_logs"}
-    return _read(paths, sources, COUNTED, (), spark, {**options, "rows": "exchanges", "count": True})
+    return _read(paths, "exchanges", COUNTED, (), spark, options)
 
 
 def read_refusals(
     *paths: Inputs | str | Path, columns: Sequence[str] = (), spark: SparkSession | None = None, **options: Option
 ) -> DataFrame:
     """Requests that a broker refused, from server logs: ``columns.REFUSALS``."""
-    return _read(paths, {"kafka_server_log": "server_logs"}, REFUSALS, columns, spark, options)
+    return _read(paths, "refusals", REFUSALS, columns, spark, options)
 
 
 def read_records(
     *paths: Inputs | str | Path, columns: Sequence[str] = (), spark: SparkSession | None = None, **options: Option
 ) -> DataFrame:
     """Records of log segments and snapshots: ``columns.RECORDS``."""
-    return _read(paths, {"kafka_log": "logs"}, RECORDS, columns, spark, options)
+    return _read(paths, "records", RECORDS, columns, spark, options)
 
 
 def read_clients(
     *paths: Inputs | str | Path, columns: Sequence[str] = (), spark: SparkSession | None = None, **options: Option
 ) -> DataFrame:
     """Clients that were counted before, by brokers in their metrics or in tables: ``columns.CLIENTS``."""
-    return _read(paths, {"kafka_metrics": "metrics"}, CLIENTS, columns, spark, options)
+    return _read(paths, "clients", CLIENTS, columns, spark, options)
 
 
 def _read(
     paths: Sequence[Inputs | str | Path],
-    sources: dict[str, str],
+    table: str,
     full: pa.Schema,
     columns: Sequence[str],
     spark: SparkSession | None,
     options: dict[str, Option],
 ) -> DataFrame:
-    """``sources`` maps each source to the attribute of ``Inputs`` with the paths to read with it."""
-    spark = spark or spark_session()
+    """The rows of ``table`` with columns of ``full``, which are its own or counts of them."""
+    texts = passed(options, table)
     if unknown := sorted(set(columns) - set(full.names)):
         raise ValueError(f"unknown column {', '.join(unknown)}, expected one of {', '.join(full.names)}")
     schema = spark_schema(pa.schema([full.field(name) for name in columns or full.names]))
-    texts = {name.replace("_", ""): str(value) for name, value in options.items()}
+    spark = spark or spark_session()
     inputs = [path if isinstance(path, Inputs) else find([path]) for path in paths]
     tables = []
-    for source, kind in sources.items():
+    for kind in KINDS[table]:
         # absolute, since workers do not share the current folder of this process
         if files := dict.fromkeys(absolute(file) for part in inputs for file in getattr(part, kind)):
-            tables.append(
-                spark.read.format(source).options(**texts, **{FOUND: kind != "logs"}).schema(schema).load([*files])
-            )
-    stored = [table for part in inputs for table in part.tables if SCHEMAS[table.kind] is full]
+            own = {"rows": table, FOUND: str(kind != "logs"), COUNT: str(full is COUNTED)}
+            source = spark.read.format(SOURCES[kind])
+            tables.append(source.options(**only(texts | own, kind)).schema(schema).load([*files]))
+    stored = [earlier for part in inputs for earlier in part.tables if SCHEMAS[earlier.kind] is full]
     tables += [
-        spark.read.schema(schema).parquet(literal(str(Path(table.path).absolute()))).select(*schema.names)
-        for table in stored
+        spark.read.schema(schema).parquet(literal(str(Path(earlier.path).absolute()))).select(*schema.names)
+        for earlier in stored
     ]
     if not tables:
         return spark.createDataFrame([], schema).where("false")  # so Spark leaves it out of what it runs
