@@ -135,7 +135,7 @@ def clients(versions: Sequence[str], folder: Path) -> dict[str, Jars]:
 
 
 def check_digests(folder: Path) -> None:
-    """Record the digests of jars that are used for the first time. :class:`MavenError` if another one differs."""
+    """Record the digests of jars that are used for the first time. Raise :class:`MavenError` if one has changed."""
     lines = DIGESTS.read_text().splitlines() if DIGESTS.exists() else []
     known = {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
     found = {jar.name: hashlib.sha256(jar.read_bytes()).hexdigest() for jar in sorted(folder.rglob("*.jar"))}

@@ -12,7 +12,7 @@ _INVISIBLE = (
     r"\u205f-\u206f\u3000\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\uffff"
     "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
-"""Space, and what no font shows [Unicode, Default_Ignorable_Code_Point]."""
+"""Space, and characters that no font shows [Unicode, Default_Ignorable_Code_Point]."""
 _SIGNS = r"=+\-@\u207a-\u207c\u208a-\u208c\u2212\ufe62\ufe63\ufe66\ufe6b\uff0b\uff0d\uff1d\uff20"
 FORMULA = rf"^(?:[{_INVISIBLE}]*[{_SIGNS}]|[\t\r\n])"
 """The start of a text that a spreadsheet may evaluate, as an expression of both Python and Java."""
@@ -22,7 +22,7 @@ stay, since they depend on the version of Unicode."""
 
 
 def csv_cell(text: str) -> str:
-    r"""``text`` with escapes for what a terminal would act on, after a ``'`` if a spreadsheet would evaluate it.
+    r"""Return ``text`` with escapes for characters on which a terminal acts, after a ``'`` if it may be a formula.
 
     >>> csv_cell("=1+1"), csv_cell("\n =1+1"), csv_cell("a=1")
     ("'=1+1", "'\\u000a =1+1", 'a=1')

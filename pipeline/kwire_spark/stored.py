@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 MARKER = "_kwire"
 """The file by which a table that was written here is known; Spark ignores names that start with ``_``."""
+MAX_MARKER = 64 << 20
+"""Limit of the bytes of a marker."""
 SCHEMAS: dict[str, pa.Schema] = {"clients": CLIENTS, "exchanges": EXCHANGES}
 """The tables that reports can read."""
 _ALWAYS = {"clients": {*CLIENTS.names} - {*BASIS}, "exchanges": {*EXCHANGES.names} - {"unread", "packets"}}
@@ -45,13 +47,14 @@ class Origin:
     def read(cls, folder: Path) -> Origin | None:
         """What the marker in a folder says, an empty one nothing; ``None`` if it is none of a table."""
         try:
-            return cls.of(regular(folder / MARKER).read_bytes() or UNKNOWN.marker())
+            with regular(folder / MARKER).open("rb") as file:
+                return cls.of(file.read(MAX_MARKER) or UNKNOWN.marker())
         except OSError:
             return None
 
     @classmethod
     def of(cls, marker: bytes) -> Origin | None:
-        """What a marker says; ``None`` if it is none of a table, as the list of a folder with reports."""
+        """Read a marker. ``None`` if it is not one of a table, such as the list in a folder of reports."""
         try:
             found = json.loads(marker)
             skipped = tuple((str(path), str(reason)) for path, reason in found["skipped"])

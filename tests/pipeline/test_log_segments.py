@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import shutil
 import struct
+import tracemalloc
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -149,6 +150,21 @@ def test_an_index_that_leads_to_a_batch_of_another_segment_is_not_followed(tmp_p
     path = segment(tmp_path, batch_at(100), batch_at(110), batch_at(50), batch_at(120), base=100)
     path.with_suffix(".index").write_bytes(struct.pack(">ii", 15, 2 * SIZE))
     assert offsets(rows(path, bounds=Bounds(first_offset=118))) == [118, 119, *range(120, 130)]
+
+
+def test_an_index_takes_no_more_memory_than_its_limit(tmp_path: Path) -> None:
+    """A file of zeros takes no room in a folder or an archive, however large it is."""
+    path = segment(tmp_path, *BATCHES)
+    for suffix in (".index", ".timeindex"):
+        with path.with_suffix(suffix).open("wb") as file:
+            file.truncate(1 << 40)
+    expected = offsets(rows(path, 100))
+    tracemalloc.start()
+    try:
+        assert offsets(rows(path, 100, bounds=Bounds(first_offset=1))) == expected[1:]
+        assert tracemalloc.get_traced_memory()[1] < 64 << 20
+    finally:
+        tracemalloc.stop()
 
 
 @pytest.mark.slow

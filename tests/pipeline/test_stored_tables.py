@@ -137,6 +137,9 @@ def test_a_table_is_known_by_its_marker_and_its_columns(tmp_path: Path) -> None:
     for marker in (b"readiness.html\nclients.csv", b"[]", b"{", b'{"skipped": 3}', b"[" * 100_000):
         (table / "_kwire").write_bytes(marker)
         assert stored_tables(str(table)) == []
+    with (table / "_kwire").open("wb") as endless:
+        endless.truncate(1 << 40)  # without room on the disk
+    assert stored_tables(str(table)) == []
     (table / "_kwire").unlink()
     assert stored_tables(str(table)) == []
 

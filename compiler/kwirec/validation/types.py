@@ -374,7 +374,7 @@ def large_message(at: MessageSite) -> Iterator[Finding]:
         yield at.finding(
             f"message `{at.message.name}` has {described} fields in its {len(changes)} layouts",
             at.decl.name.span,
-            f"more than {MAX_LAYOUT_FIELDS}, counting those of a struct for each of its uses",
+            f"more than {MAX_LAYOUT_FIELDS}, counting the fields of a struct for each of its uses",
             helps=["split the message, or add several fields in one version"],
         )
 

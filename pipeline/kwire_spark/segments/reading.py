@@ -25,6 +25,9 @@ from kwire_spark.segments.files import Split
 from kwire_spark.segments.rows import Broken, Made, Rows
 from kwire_spark.storage import opened, place
 
+MAX_INDEX = 16 << 20
+"""Limit of the bytes that are read of an index, which Kafka makes 10 MiB large: entries after them are not used."""
+
 
 def record_batches(
     group: Iterable[Split],
@@ -99,6 +102,6 @@ def _is_newest(path: str) -> bool:
 
 
 def _beside(path: str, suffix: str) -> bytes:
-    """The file of the same name with another suffix."""
+    """The beginning of the file of the same name with another suffix."""
     with opened(path.removesuffix(".log") + suffix) as file:
-        return file.read()
+        return file.read(MAX_INDEX)

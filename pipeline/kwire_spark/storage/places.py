@@ -243,7 +243,7 @@ def place(name: str) -> Place:
 
 
 def _exists(name: str) -> bool:
-    """Whether there is such a file or folder. Names of members may be longer than those that files can have."""
+    """Whether there is such a file or folder. A member of an archive may have a longer name than a file can have."""
     try:
         return Path(name).exists()
     except OSError as error:

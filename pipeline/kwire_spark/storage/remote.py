@@ -36,7 +36,7 @@ MOST_LISTED = 1_000_000
 """Objects of which sizes are kept."""
 UNNOTICED = GOOGLE | AZURE
 """Arrow's libraries for these take a whole object for the part of it for which they asked."""
-MAX_LISTING_SECONDS, MAX_LISTING_BYTES = 600.0, 1 << 30
+MAX_LISTING_SECONDS, MAX_LISTING_BYTES = 300.0, 1 << 30
 """Limits of a listing: its time, and the memory by which the process grows meanwhile."""
 LOOKS_EVERY = 0.2
 """Seconds between two looks at these limits."""
@@ -310,7 +310,7 @@ class _Requests(io.RawIOBase):
 
 
 def _ended(listing: Callable[[], list[FileInfo]], name: str) -> list[FileInfo]:
-    """What a listing gives. :class:`StoreError` if it goes past a limit.
+    """Return the result of a listing. Raise :class:`StoreError` if it goes past a limit.
 
     A library asks for more for as long as the store promises it, and cannot be stopped: it goes on in its thread,
     which ends with the process.

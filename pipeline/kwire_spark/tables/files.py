@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from kwire_spark.folders import private_folder, regular
 from kwire_spark.options import OptionError
-from kwire_spark.stored import MARKER, UNKNOWN, Origin
+from kwire_spark.stored import MARKER, MAX_MARKER, UNKNOWN, Origin
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 DATE = "date"
 NO_DATE = "__HIVE_DEFAULT_PARTITION__"
-MAX_MARKER = 64 << 20
 _OF_TABLES = re.compile(r"part-.*|_.*|\..*\.crc|[^=]+=.*", re.DOTALL)
 """Parts, what Spark and Hadoop add to them, and folders of partitions."""
 MOST_OPEN = 32

@@ -15,8 +15,8 @@ from pyspark.sql.types import StringType
 
 from kwire_spark.csv_cells import FORMULA, UNPRINTABLE
 from kwire_spark.options import OptionError
-from kwire_spark.stored import UNKNOWN, Origin
-from kwire_spark.tables.files import DATE, MAX_MARKER, Files
+from kwire_spark.stored import MAX_MARKER, UNKNOWN, Origin
+from kwire_spark.tables.files import DATE, Files
 
 HINTS = {
     "S3AFileSystem not found": "Spark lacks hadoop-aws (spark.jars.packages)",

@@ -20,7 +20,7 @@ Conversation = Generator[bytes, bytes, None]
 HASHES = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
 MECHANISMS = ("PLAIN", *HASHES, "OAUTHBEARER")
 IN_CLEAR = {"PLAIN": "password", "OAUTHBEARER": "token"}
-"""What a mechanism sends as it is: it needs TLS."""
+"""Mechanisms that need TLS, with the secret that each sends as it is."""
 
 ITERATIONS = range(4096, 1_000_001)
 """What SCRAM servers may ask for: fewer would give the password away [RFC 7677, 4], more would take seconds."""

@@ -56,12 +56,12 @@ class Security:
         )
 
     def exposed(self, host: str) -> str:
-        """What a login at this host would send in clear text: ``password``, ``token``, or nothing."""
+        """Return the secret that a login here would send in clear text: ``password``, ``token``, or an empty text."""
         in_clear = IN_CLEAR.get(self.sasl.mechanism, "") if self.sasl else ""
         return "" if self.tls or _is_loopback(host) else in_clear
 
     def check(self, host: str) -> None:
-        """:class:`SecurityError` if a login at this host would expose a password or token and nobody allowed that."""
+        """Raise :class:`SecurityError` if a login at this host would send a secret in clear text unasked."""
         if self.sasl and (what := self.exposed(host)) and not self.plaintext_login:
             raise SecurityError(
                 f"{self.sasl.mechanism} would send the {what} to {host} in clear text: use TLS or SCRAM, or allow it "

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from kwire.command.options import Commands
 
 MAX_BODY = 100 << 20
-"""Limit of a file with a request: brokers refuse requests of more than 100 MiB, unless told otherwise."""
+"""Limit of a file with a request: brokers refuse larger requests unless they are configured to accept them."""
 
 _EPILOG = f"""\
 examples:
