@@ -73,6 +73,17 @@ def test_an_edited_file_is_put_right(tmp_path: Path) -> None:
     assert (tmp_path / "a.py").read_text() == "x = 1\n"
 
 
+def test_check_formats_again_and_believes_no_digest(tmp_path: Path) -> None:
+    """Whoever edits a file can edit the manifest as well."""
+    write(artifacts(a="x=1"), tmp_path, origin={})
+    manifest = json.loads((tmp_path / MANIFEST).read_text())
+    write(artifacts(a="x=2"), tmp_path, origin={})
+    forged = json.loads((tmp_path / MANIFEST).read_text())
+    forged["files"]["a.py"]["source"] = manifest["files"]["a.py"]["source"]
+    (tmp_path / MANIFEST).write_text(json.dumps(forged))
+    assert "a.py" in write(artifacts(a="x=1"), tmp_path, origin={}, check=True).written
+
+
 def test_stale_files_go_with_their_empty_folders(tmp_path: Path) -> None:
     write([Artifact(path="old/gone.py", text="x=1"), *artifacts(a="x=1")], tmp_path, origin={})
     outcome = write(artifacts(a="x=1"), tmp_path, origin={})

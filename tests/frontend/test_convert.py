@@ -7,12 +7,14 @@ import re
 from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Any
+from zipfile import ZipFile
 
 import pytest
 from hypothesis import given
 
 from kwirec.convert import convert, json_files, krammar_files
 from kwirec.diagnostics.diagnostic import Report
+from kwirec.diagnostics.examples import clock, field
 from kwirec.diagnostics.reading import read_sources
 from kwirec.diagnostics.source import Source
 from kwirec.diff.layouts import compare_layouts
@@ -217,3 +219,46 @@ def test_packages_from_both_notations_are_the_same() -> None:
     mine, other = emitted(schema(union())), emitted(schema(there(parsed(union()))))
     assert mine.keys() == other.keys()
     assert [path for path, text in mine.items() if other[path] != text] == []
+
+
+def test_members_of_archives_have_no_folder(tmp_path: Path) -> None:
+    given, out = tmp_path / "given", tmp_path / "out"
+    (given / "apis").mkdir(parents=True)
+    with ZipFile(given / "archive.zip", "w") as archive:
+        archive.writestr("deep/Clock.json", clock(field("A")))
+    (given / "apis" / "Alarm.json").write_text(clock(field("A"), name="Alarm"))
+    result = convert([given], Report(), to="krammar", out=out)
+    assert result is not None
+    assert sorted(result.texts) == ["Clock.krm", "apis/Alarm.krm"]
+
+
+def test_names_of_files() -> None:
+    kinds = {"FooRequest": "request", "FooResponse": "response", "FooData": "data", "FooHeader": "header"}
+    files = {
+        name: clock(
+            field("A"), name=name, type=kind, **({"apiKey": 9} if name[3:] in ("Request", "Response") else {})
+        )
+        for name, kind in kinds.items()
+    }
+    assert list(there(parsed(files))) == ["Foo.krm", "FooData.krm", "FooHeader.krm"]
+    pairs = {
+        f"{name}{kind}": clock(field("A"), name=f"{name}{kind}", type=kind.lower(), apiKey=key)
+        for name, key in (("One", 1), ("Nine", 9), ("Many", 18))
+        for kind in ("Request", "Response")
+    }
+    assert list(there(parsed(pairs), "franz-go")) == ["01_one", "09_nine", "18_many"]
+
+
+def test_files_without_anything_that_the_dialect_can_say_are_not_written() -> None:
+    header = clock(field("A"), name="ClockHeader", type="header")
+    assert there(parsed({"ClockHeader.json": header}), "franz-go") == {}
+
+
+@pytest.mark.parametrize("type_", ["string", "[]int8"])
+@pytest.mark.parametrize(("nullable", "lost"), [("2-5", True), ("2+", False)])
+def test_null_that_ends_is_lost_in_the_dialect_of_franz_go(type_: str, nullable: str, lost: bool) -> None:
+    text = clock(field("A", type_, nullableVersions=nullable), validVersions="0-9")
+    report = Report()
+    (written,) = krammar_files(all_of(parsed({"Clock.json": text})), report, dialect="franz-go").values()
+    assert [one.code.number for one in report.diagnostics] == (["K027"] if lost else [])
+    assert ("nullable-string-v2+" in written or "nullable-v2+" in written) == (not lost)

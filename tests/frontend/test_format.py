@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 from hypothesis import given
 
 from kwirec.diagnostics.diagnostic import Report
+from kwirec.diagnostics.examples import clock, field
 from kwirec.diagnostics.source import Source
-from kwirec.formatting import format_bytes, format_paths
+from kwirec.formatting import format_bytes, format_paths, replace_texts
 from kwirec.frontend import link, parse
 from kwirec.frontend.notation import Notation
 from tests.frontend.comments import commented_json, commented_krammar, read
@@ -260,3 +262,45 @@ def test_damaged_json(text: str) -> None:
 @given(mutated_from([KRAMMAR, KRAMMAR_FORMATTED, SAMPLE.read_text()], TOKENS))
 def test_damaged_krammar(text: str) -> None:
     check_any(text, "a.krm", "krammar")
+
+
+def test_archives_and_bundles_in_a_folder_are_left_alone(tmp_path: Path) -> None:
+    with ZipFile(tmp_path / "archive.zip", "w") as archive:
+        archive.writestr("Clock.json", JSON)
+    (tmp_path / "all.jsonl").write_text(" ".join(clock(field("A")).split()) + "\n")
+    (tmp_path / "Clock.json").write_text(JSON)
+    report = Report()
+    files = format_paths([tmp_path], report)
+    assert [Path(one.source.name).name for one in files] == ["Clock.json"]
+    replace_texts(files)
+    assert sorted(path.name for path in tmp_path.iterdir() if path.suffix) == [
+        "Clock.json",
+        "all.jsonl",
+        "archive.zip",
+    ]
+
+
+def test_the_first_line_decides_how_lines_end() -> None:
+    lines = JSON.split("\n")
+    windows = format_bytes((lines[0] + "\r\n" + "\n".join(lines[1:])).encode(), Report(), notation="json")
+    assert windows is not None
+    assert windows.text.count("\r\n") == windows.text.count("\n")
+    unix = format_bytes((lines[0] + "\n" + "\r\n".join(lines[1:])).encode(), Report(), notation="json")
+    assert unix is not None
+    assert "\r" not in unix.text
+
+
+def test_a_file_that_does_not_change_is_not_written(tmp_path: Path) -> None:
+    for name, text in (("A.json", JSON), ("B.json", JSON_FORMATTED)):
+        (tmp_path / name).write_text(text)
+    before = {name: (tmp_path / name).stat().st_ino for name in ("A.json", "B.json")}
+    replace_texts(format_paths([tmp_path], Report()))
+    assert (tmp_path / "A.json").read_text() == JSON_FORMATTED
+    assert (tmp_path / "A.json").stat().st_ino != before["A.json"]
+    assert (tmp_path / "B.json").stat().st_ino == before["B.json"]
+
+
+def test_the_difference_says_that_no_line_break_ends_a_file() -> None:
+    found = format_bytes(JSON_FORMATTED.rstrip("\n").encode(), Report(), notation="json")
+    assert found is not None
+    assert found.diff().splitlines()[-3:] == ["-// end", "\\ No newline at end of file", "+// end"]

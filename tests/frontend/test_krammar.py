@@ -211,3 +211,25 @@ def test_words_of_both_notations(json: str, krammar: str) -> None:
     span = Span(Source("Clock.krm", ""), 0, 0)
     found = in_krammar(finding(json, span, json, notes=[json], helps=[json], others=[(span, json)]))
     assert found == finding(krammar, span, krammar, notes=[krammar], helps=[krammar], others=[(span, krammar)])
+
+
+def test_a_bare_comment_line_before_a_description_is_no_part_of_it() -> None:
+    assert read_doc(["", "One."]) == "One."
+    assert read_doc(["", "", "One.", "", "Two.", ""]) == "One.\n\nTwo."
+
+
+def test_a_description_is_broken_when_it_is_wider_than_the_line() -> None:
+    assert write_doc("a" * 28 + " " + "b" * 31, 60) == ["a" * 28 + " " + "b" * 31]
+    assert write_doc("a" * 29 + " " + "b" * 31, 60) == ["a" * 29, "b" * 31]
+    assert write_doc("a" * 60 + " b", 60) == ["a" * 60, "b"]
+
+
+def test_a_description_is_not_broken_at_two_spaces() -> None:
+    assert write_doc("aa " + "b" * 55 + "  c " + "d" * 9, 60) == ["aa", "b" * 55 + "  c", "d" * 9]
+
+
+def test_a_paragraph_that_begins_like_the_name_of_a_struct_is_of_the_field() -> None:
+    assert split_struct_doc(["All.", "", "Topics are many."], "Topic") == ("All.\n\nTopics are many.", None)
+    assert split_struct_doc(["All.", "", "Topic: one."], "Topic") == ("All.", "one.")
+    lines = join_struct_doc("All.\n\nTopics are many.", "Topic", "", 60)
+    assert split_struct_doc(lines, "Topic") == ("All.\n\nTopics are many.", None)

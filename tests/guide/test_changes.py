@@ -13,6 +13,7 @@ from kwirec.guide.kips import kip_address, read_kips
 from kwirec.guide.releases import Releases, line_of
 from kwirec.guide.rows import rows
 from kwirec.guide.site import Inputs
+from kwirec.merge.history import ApiFacts, History
 from tools.kips import kips
 
 
@@ -94,6 +95,23 @@ def test_the_status_of_a_version_in_a_release(union: Inputs) -> None:
     assert releases.status(1, 3, "4.0.0") == "none"
     assert releases.status(1, 4, "4.0.0") == "accepted"
     assert releases.status(0, 2, "4.0.0") == "refused"
+
+
+def test_changes_of_made_up_releases() -> None:
+    history = History(
+        releases={
+            "1.0.0": {3: ApiFacts("Clock", "0-3", unstable="2-3", deprecated="0")},
+            "1.1.0": {3: ApiFacts("Clock", "0-2", deprecated="0")},
+            "2.0.0": {3: ApiFacts("Clock", "1-2")},
+        }
+    )
+    releases = Releases(history)
+    assert [releases.first(3, version) for version in range(4)] == ["1.0.0", "1.0.0", "1.1.0", ""]
+    changes = {upgrade.release: upgrade.changes for upgrade in releases.upgrades()}
+    (new,), (grown,), (less,) = changes.values()
+    assert (new.new, new.added, new.unstable, new.deprecated) == (True, "0-3", "2-3", "0")
+    assert (grown.stable, grown.removed, grown.unstable, grown.gone) == ("2", "3", "", False)
+    assert (less.removed, less.stable, less.deprecated, less.added) == ("0", "", "", "")
 
 
 @pytest.mark.slow

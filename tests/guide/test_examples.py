@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from kwire.records import Record, encode_batch
 from kwire.trace import expand_records, trace_message, trace_request, trace_response
 from kwire_kafka import PROTOCOL
 from kwirec.emitters.modules import group_modules
-from kwirec.guide.examples import Example, Examples, read_examples
+from kwirec.guide.batches import batches
+from kwirec.guide.examples import Example, Examples, Recorded, read_examples
 from kwirec.guide.site import Inputs
 from kwirec.guide.spans import BadExampleError, read
 from kwirec.ir.schema import MessageKind
@@ -118,3 +120,33 @@ def test_every_frame_that_was_cut_or_changed_is_read_or_refused(union: Inputs) -
 def test_examples_are_of_every_kind_of_message_but_headers(union: Inputs) -> None:
     kinds = {message.name: message.kind for message in union.schema.messages}
     assert {kinds[one.message] for one in read_examples([UNION])} == {*MessageKind} - {MessageKind.HEADER}
+
+
+def test_records_of_a_batch_have_their_own_times_and_offsets() -> None:
+    records = [
+        Record(None, b"a", timestamp=1_700_000_000_000, offset=40),
+        Record(b"k", None, timestamp=1_700_000_001_500, offset=42),
+    ]
+    data = encode_batch(records)
+    texts = [one.text for one in batches(data, 0, len(data)) if one.kind == "record"]
+    assert texts == [
+        "offset 40, 2023-11-14 22:13:20.000 UTC, key null, value 'a'",
+        "offset 42, 2023-11-14 22:13:21.500 UTC, key 'k', value null",
+    ]
+
+
+def test_the_newest_version_that_was_recorded_is_shown(union: Inputs) -> None:
+    layouts = union.layouts.by_message["HeartbeatRequest"]
+    message = next(one for one in union.schema.messages if one.name == "HeartbeatRequest")
+    alike = [version for version, layout in layouts.items() if layout == layouts[1]]
+    classes = {name: names for group in group_modules(union.schema) for name, names in group.names.items()}
+    body = "0001 61 00000001 0001 62"
+
+    def frame(version: int) -> Recorded:
+        return Recorded("me", "HeartbeatRequest", version, bytes.fromhex(f"000c {version:04x} 00000007 ffff {body}"))
+
+    assert len(alike) > 2
+    for order in (alike[:2], alike[1::-1]):
+        found = Examples(union.layouts, [frame(version) for version in order], classes)
+        assert found.of(message, layouts[1], alike).version == alike[1]
+    assert Examples(union.layouts, [], classes).of(message, layouts[1], alike).version == alike[-1]

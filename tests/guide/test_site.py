@@ -147,12 +147,15 @@ def test_commands_read_the_bytes_of_a_protocol_of_its_own(package: str) -> None:
 
 
 def test_releases_that_change_no_api_have_no_page_of_their_own() -> None:
-    api = {3: ApiFacts("Clock", "0-1")}
+    api = {900: ApiFacts("Clock", "0-1")}
     history = History(releases={"1.0.0": {}, "1.1.0": {}, "2.0.0": api, "2.1.0": api, "3.0.0": {}})
     site = {artifact.path: artifact.text for artifact in emit_site(replace(inputs(CLOCKWORK), history=history))}
     check(site)
     pages = {PurePosixPath(path).stem for path in site if path.startswith("releases/")}
     assert pages == {"index", "1.0.0", "2.0.0", "3.0.0"}
+    row = site["index.html"].partition('<tr id="The_Messages_Clock"')[2].partition("</tr>")[0]
+    assert "<td>2.0.0</td>" in row  # the first release that has the API
+    assert "<td>3.0.0</td>" not in row
     assert "after this one: 1.1.0" in site["releases/1.0.0.html"]
     assert '<a href="1.0.0.html">1.1.0</a>' in site["releases/2.0.0.html"]
     assert '<a href="2.0.0.html">2.1.0</a>' in site["releases/3.0.0.html"]

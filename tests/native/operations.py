@@ -94,6 +94,11 @@ def text(data: bytes, start: i64, end: i64) -> str:
     return data[start:end].decode()
 
 
+def latin(data: bytes, start: i64, end: i64) -> str:
+    """Text in another encoding than the operation reads."""
+    return data[start:end].decode("latin-1")
+
+
 def cut(data: bytes, start: i64, end: i64) -> bytes:
     return data[start:end]
 

@@ -54,6 +54,7 @@ def main() -> None:
     places = [*range(-len(TEXT) - 2, len(TEXT) + 3), BIG, -BIG]
     for start, end in product(places, places):
         print(start, end, outcome(partial(operations.text, TEXT, start, end)))
+        print(start, end, operations.latin(TEXT, start, end).encode())
         print(start, end, operations.cut(TEXT, start, end))
         made = operations.uuid(TEXT, start, end)
         print(start, end, type(made).__name__, bytes(made))
@@ -68,6 +69,9 @@ def main() -> None:
     for shape in (0, ONE, THREE, 15 << 60 >> 4, -1, 7 << 60):
         for pos, count in product((-1, 0, 1, 5), (0, 1, 2, 7, 30)):
             print(shape, pos, count, [operations.after(data, pos, count, shape) for data in STRUCTS])
+    for shape, data in product((ONE, THREE), STRUCTS[1:]):
+        print([operations.after(data[:end], 0, 30, shape) for end in range(len(data))])
+        print([operations.after(data[:end], 0, 7, shape) for end in range(len(data))])
     for offset, stride, size in product((-1, 0, 1, 3), (0, 4, 8, 10), (0, 1, 2, 3, 4, 8)):
         rows = operations.columns(1)[0]
         rows.write(NUMBERS)

@@ -12,12 +12,24 @@ from typing import Any
 import pytest
 
 from kwirec.diagnostics.diagnostic import Diagnostic, Label, Report
-from kwirec.diagnostics.examples import ABSENT, ANOTHER_FILE, clock, field, files, request, response, struct
+from kwirec.diagnostics.examples import (
+    ABSENT,
+    ANOTHER_FILE,
+    clock,
+    enum,
+    field,
+    files,
+    request,
+    response,
+    struct,
+    value,
+)
 from kwirec.diagnostics.source import Source
 from kwirec.emitters.codecs import emit_module
 from kwirec.emitters.modules import group_modules
 from kwirec.frontend import parse
 from kwirec.ir import resolve
+from kwirec.ir.schema import INTEGER_RANGES
 from kwirec.lowering import lower
 from kwirec.validation.types import MAX_FIELDS, MAX_LAYOUT_FIELDS, MAX_NESTING
 from tests.rules.support import Check, CheckFiles
@@ -74,6 +86,23 @@ FINDINGS: dict[str, tuple[str, list[str]]] = {
         clock(field("Zone", aliases=["Region", 'x": y, "']), aliases=["Watch", "x\n", "Message"]),
         [r'K202 - "x\n"', 'K202 - "Message"', r'K201 Zone "x\": y, \""'],
     ),
+    "enum without a description": (enum(value("NEW", 0), about=" "), ['K809 - "Phase"']),
+    "value with a blank description": (enum(value("NEW", 0, about=" ")), ['K809 NEW "NEW"']),
+    "enum with a name of the generated module": (
+        enum(value("NEW", 0), name="ProtocolEnum"),
+        ['K801 - "ProtocolEnum"'],
+    ),
+    "enum with a keyword as its name": (enum(value("NEW", 0), name="None"), ['K801 - "None"']),
+    "value named like an unknown one": (enum(value("unknown_7", 7)), ['K802 unknown_7 "unknown_7"']),
+    "value named like an unknown one in capitals": (enum(value("UNKNOWN_7", 7)), ['K802 UNKNOWN_7 "UNKNOWN_7"']),
+    "value with a digit first": (enum(value("1_NEW", 1)), ['K802 1_NEW "1_NEW"']),
+    "value below the lowest": (enum(value("NEW", -129)), ['K807 NEW -129 + "int8"']),
+    "value above the highest": (enum(value("NEW", 128)), ['K807 NEW 128 + "int8"']),
+    "enum of another type than integers": (
+        files(clock(field("Phase", enum="Phase")), enum(value("NEW", 0), valueType="bool")),
+        ['K803 - "bool"'],
+    ),
+    "record that is sent to a broker": (clock(sentTo="group"), ['K717 - "group" + "data"']),
     "codes and names of errors": (
         files(
             clock(),
@@ -441,6 +470,10 @@ FINDINGS: dict[str, tuple[str, list[str]]] = {
 }
 
 CLEAN: dict[str, str] = {
+    **{
+        f"lowest and highest value of {type}": enum(value("LOW", low), value("HIGH", high), valueType=type)
+        for type, (low, high) in INTEGER_RANGES.items()
+    },
     "field that begins before the lowest valid version": clock(field("Zone", versions="1+"), validVersions="4-6"),
     "nullable before the field begins": clock(field("Zone", versions="1+", nullableVersions="0+")),
     "nullable after the field begins": clock(field("Zone", versions="0+", nullableVersions="2+")),

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import ast
+import sys
 from pathlib import Path
-from types import ModuleType
+from types import FrameType, ModuleType
+from typing import Any
 
 import pytest
 
+from kwirec import catalogue
 from kwirec.diagnostics.diagnostic import Report, Severity, Waiver
 from kwirec.diagnostics.examples import clock, field, files, struct
 from kwirec.diagnostics.reading import read_sources
@@ -14,8 +18,10 @@ from kwirec.frontend import parse
 from kwirec.ir import resolve
 from kwirec.lowering import lower
 from kwirec.lowering.layout import describe
-from kwirec.validation import RULES, Rule, defaults, messages, names, tags, types, validate, versions
+from kwirec.validation import RULES, Rule, defaults, enums, messages, names, tags, types, validate, versions
+from tests.rules.conftest import sources
 from tests.rules.support import Check
+from tests.rules.test_rules import FINDINGS
 
 TAG = {"versions": "1+", "taggedVersions": "1+"}
 DEFINITIONS = Path(__file__).parents[2] / "message_defs" / "kafka"
@@ -153,3 +159,37 @@ def test_the_largest_messages_of_kafka_are_far_below_the_limits() -> None:
     assert 10 * described <= types.MAX_LAYOUT_FIELDS
     text = " ".join(types.large_message.code.why.split())
     assert f"more than {largest} fields, and none has more than {described} in all its layouts" in text
+
+
+def test_every_finding_of_every_rule_has_an_example() -> None:
+    """A rule with several conditions needs an example for each: those of its code, or of ``test_rules``."""
+    modules = (names, versions, types, defaults, tags, messages, enums)
+    files = {str(module.__file__) for module in modules}
+    reached: set[tuple[str, int]] = set()
+
+    def note(frame: FrameType, event: str, _: object) -> Any:
+        if frame.f_code.co_filename not in files:
+            return None
+        reached.add((frame.f_code.co_filename, frame.f_lineno))
+        return note
+
+    examples = [code.offending for code in catalogue.CODES if code.number >= "K2"]
+    for example in (*examples, *(example for example, _ in FINDINGS.values())):
+        report = Report()
+        schema = resolve([parse(one, report) for one in sources(example) if one.name != "errors.json"], report)
+        if report.has_errors() or len(example) > 20_000:
+            continue
+        before = sys.gettrace()
+        sys.settrace(note)
+        try:
+            validate(schema, report)
+        finally:
+            sys.settrace(before)
+    found = {
+        (file, node.lineno)
+        for file in files
+        for node in ast.walk(ast.parse(Path(file).read_text("utf-8")))
+        if isinstance(node, ast.Yield | ast.YieldFrom)
+    }
+    assert len(found) > 80
+    assert sorted(found - reached) == []

@@ -226,6 +226,22 @@ def test_trap_12_null_bytes_and_arrays_in_long_varints() -> None:
     assert MetadataRequest.decode(raw("8100 00 00 00 00"), 9).topics == []
 
 
+def test_trap_12_a_long_null_at_the_end_is_null_and_does_not_step_back() -> None:
+    assert "null is not allowed" in refused(SaslAuthenticateRequest, raw("8000"), 2).reason
+    for records in ("8000", "80808000", "00"):
+        cut = f"00 0000 00000000 02 | 02 74 | 02 | 00000000 {records} | 00 | 00"
+        assert refused(ProduceRequest, raw(cut), 9).path == "tagged fields"
+
+
+def test_trap_12_short_lengths_in_two_bytes() -> None:
+    for size in range(127):
+        data = bytes([size + 1 | 128, 0]) + b"x" * size + b"\0"
+        assert SaslAuthenticateRequest._read(data, 0, 2) == (
+            SaslAuthenticateRequest(auth_bytes=b"x" * size),
+            len(data),
+        )
+
+
 def test_trap_12_a_varint_has_at_most_five_bytes() -> None:
     error = refused(InitProducerIdRequest, raw("818080808000 00000005 00"), 2)
     assert (error.path, error.offset) == ("transactional_id", 0)
