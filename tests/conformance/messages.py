@@ -12,12 +12,14 @@ from zlib import crc32
 
 from kwire.errors import DecodeError, EncodeError
 from kwire.message import Message
+from kwire_kafka.releases import RELEASES
 from tests.conformance.compare import differences
 from tests.conformance.jvm import Jvm, Refused, Written
 from tests.conformance.pairs import Pair
 from tests.conformance.tally import Tally
 from tests.properties.values import FIXED, RandomSource, make
 
+NEW = "new message of the newest release → the same bytes from both"
 FROM_JAVA = "Java bytes → kwire value → same bytes, same JSON"
 TO_JAVA = "kwire bytes → Java value → same bytes, same JSON"
 CONVERTED = "read in one version and written in another by both"
@@ -25,6 +27,9 @@ OTHERWISE = (
     "read in one version and written in another otherwise, where the release ignores or defaults fields otherwise"
 )
 REFUSED = "values that both refuse to write"
+
+
+NEWEST = list(RELEASES)[-1]
 
 
 @dataclass(frozen=True)
@@ -57,7 +62,23 @@ def from_java(jvm: Jvm, pair: Pair, randoms: int, tally: Tally) -> Iterator[Vect
             tally.differ(FROM_JAVA, f"{pair} {shape} {number}", f"{wrong}; bytes {written.data.hex()}")
         else:
             tally.same(FROM_JAVA)
+        if shape == "default" and jvm.release == NEWEST:
+            if wrong := new_message_differs(pair.message, vector):
+                tally.differ(NEW, str(pair), wrong)
+            else:
+                tally.same(NEW)
         yield vector
+
+
+def new_message_differs(cls: type[Message], vector: Vector) -> str | None:
+    """How a message of ours without any value differs from Java's; ``None`` if both write the same bytes.
+
+    Defaults are those of the newest release, so older releases can have others.
+    """
+    mine = _encoded(cls(), vector.version)
+    if mine == vector.data:
+        return None
+    return f"Java writes {vector.data.hex()}, kwire {'nothing' if mine is None else mine.hex()}"
 
 
 def disagreement(cls: type[Message], vector: Vector) -> str | None:

@@ -30,6 +30,13 @@ def test_messages(release: str) -> None:
     assert found == []
 
 
+def test_new_messages_have_the_defaults_of_the_newest_release() -> None:
+    defaults = [vector for vector in vectors.messages(vectors.RELEASES[-1]) if vector.shape == "default"]
+    assert len(defaults) > 700
+    wrong = ((str(v.message), v.version, messages.new_message_differs(PROTOCOL[v.message], v)) for v in defaults)
+    assert [one for one in wrong if one[2] is not None] == []
+
+
 @releases
 def test_every_message_and_version_is_there(release: str) -> None:
     shapes: dict[tuple[str, int], list[str]] = {}

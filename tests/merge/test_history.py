@@ -12,7 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kwirec.files import replace_files
-from kwirec.merge.history import ApiFacts, ExceptionEntry, History, history_files, read_history, release_key
+from kwirec.merge.history import (
+    ApiFacts,
+    ExceptionEntry,
+    History,
+    HistoryError,
+    history_files,
+    read_history,
+    release_key,
+)
 
 RELEASES = ["2.8.2", "3.0.2", "3.9.1", "3.10.0", "4.0.0"]
 PRINTS = ["aaaa", "bbbb", "cccc"]
@@ -96,6 +104,28 @@ def test_a_damaged_file_is_an_error_of_input(tmp_path: Path, name: str, text: st
     if (name, text) != ("exceptions.json", "[]"):
         with pytest.raises(OSError, match="is not as `kwirec merge` writes it"):
             read_history(tmp_path)
+
+
+@pytest.mark.parametrize("wrong", [{"version": "7"}, {"version": True}, {"now": "1"}, {"now": 1.5}])
+def test_a_version_in_exceptions_that_is_no_number_is_an_error_of_input(
+    tmp_path: Path, wrong: dict[str, object]
+) -> None:
+    entry = {"message": "A", "version": 1, "releases": "", "reason": "wider"} | wrong
+    (tmp_path / "exceptions.json").write_text(json.dumps([entry]))
+    with pytest.raises(HistoryError, match="is not a number"):
+        read_history(tmp_path)
+
+
+def test_the_order_of_merges_does_not_show_in_exceptions() -> None:
+    def text(releases: list[str]) -> str:
+        history = History()
+        for release in RELEASES:
+            history.record_layout("A", 1, "aaaa", release)
+        history.exceptions = [ExceptionEntry("A", 1, [release], None, "wider") for release in releases]
+        history.exceptions += [ExceptionEntry("A", 1, ["3.9.1"], 0, "moved")]
+        return history_files(history)["exceptions.json"]
+
+    assert text(["4.0.0", "2.8.2", "3.10.0"]) == text(["2.8.2", "3.10.0", "4.0.0"])
 
 
 def test_a_pipe_is_not_read(tmp_path: Path) -> None:

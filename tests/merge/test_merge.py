@@ -192,6 +192,16 @@ def test_an_exception_that_names_the_wrong_version_does_not_pass_the_proof(union
     assert list(map(str, outcome.proof.mismatches)) == ["Clock version 0 of 1.0.0: not the bytes of version 1 either"]
 
 
+def test_an_exception_holds_for_the_releases_that_it_names_and_for_no_other(union: Union) -> None:
+    for release, kind in (("1.0.0", "int32"), ("1.1.0", "int32"), ("2.0.0", "int64")):
+        union.merge(release, data(field("Time", kind)))
+    path = union.root / "exceptions.json"
+    path.write_text(path.read_text().replace('"1.0.0..1.1.0"', '"1.0.0"'))
+    outcome = union.merge("3.0.0", data(field("Time", "int64")))
+    assert outcome.proof is not None
+    assert list(map(str, outcome.proof.mismatches)) == ["Clock version 0 of 1.1.0: the bytes differ"]
+
+
 def test_an_array_may_become_one_of_structs_with_that_field_alone(union: Union) -> None:
     """The bytes of classic versions stay the same, so there is nothing to except."""
     union.merge("1.0.0", data(field("Ticks", "[]int32")))
@@ -340,6 +350,28 @@ def test_attributes_that_only_older_versions_need_are_kept(union: Union, order: 
         assert not union.merge(release, definitions[release]).failed
     written = '"nullableVersions": "0", "default": "x", "ignorable": true, "entityType": "groupId"'
     assert written in " ".join(union.definition("ClockRequest").split())
+
+
+@pytest.mark.parametrize("order", [("1.0.0", "2.0.0"), ("2.0.0", "1.0.0")])
+def test_a_default_that_the_newest_release_took_back_is_gone(union: Union, order: tuple[str, str]) -> None:
+    zones = field("Zones", "[]string", nullableVersions="0+")
+    definitions = {"1.0.0": request(zones | {"default": "null"}), "2.0.0": request(zones, valid="0-2")}
+    for release in order:
+        assert not union.merge(release, definitions[release]).failed
+    assert '"default"' not in union.definition("ClockRequest")
+
+
+@pytest.mark.parametrize("order", [("1.0.0", "2.0.0"), ("2.0.0", "1.0.0")])
+def test_a_default_that_only_the_newest_release_gives_is_kept(union: Union, order: tuple[str, str]) -> None:
+    """Also if an older release had a version without the field, of which it said that it may be ignored."""
+    old = request(field("Id"), field("Zone", versions="1+", ignorable=True))
+    definitions = {
+        "1.0.0": old,
+        "2.0.0": request(field("Id"), field("Zone", versions="1+", default="7"), valid="1-2"),
+    }
+    for release in order:
+        assert not union.merge(release, definitions[release]).failed
+    assert '"default": "7", "ignorable": true' in " ".join(union.definition("ClockRequest").split())
 
 
 @pytest.mark.parametrize("order", [("1.0.0", "2.0.0"), ("2.0.0", "1.0.0")])

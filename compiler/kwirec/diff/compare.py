@@ -75,7 +75,7 @@ def _message(pair: MessagePair) -> Iterator[c.Change]:
         yield c.MessageRenamed(pair.old, pair.new, shared)
     if old.kind is not new.kind:
         yield c.MessageKindChanged(pair.old, pair.new, shared)
-    if old.api_key != new.api_key and old.api_key is not None:
+    if old.api_key != new.api_key and None not in (old.api_key, new.api_key):
         yield c.ApiKeyChanged(pair.old, pair.new, shared)
     if set(old.listeners) != set(new.listeners):
         yield c.ListenersChanged(pair.old, pair.new, shared)

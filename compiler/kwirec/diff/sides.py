@@ -55,6 +55,8 @@ def read_sides(
     whole = cache(lambda: _load(read_sources([union], report), report, None))
     sides = tuple(_read(name, other, union, whole, report, notation) for name, other in ((old, new), (new, old)))
     incomparable = sides[0].incomparable | sides[1].incomparable
+    messages = (message for side in sides for message in side.schema.messages)
+    incomparable |= {name for message in messages if message.name in incomparable for name in message.aliases}
     return _without(sides[0], incomparable), _without(sides[1], incomparable)
 
 

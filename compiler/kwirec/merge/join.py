@@ -88,8 +88,10 @@ class _Joiner:
 
     def _both(self, mine: FieldDraft, theirs: FieldDraft) -> FieldDraft:
         # A release that dropped old versions also dropped the default and ignorable that only those needed. So these
-        # are taken from the preferred draft if it still has a version without the field.
-        decisive = mine if mine.lacks or mine.tagged else theirs
+        # are taken from the preferred draft if it still has a version without the field, or all versions of the other
+        # draft: then it took back what it lacks.
+        has_all = theirs.live | theirs.lacks <= mine.live | mine.lacks
+        decisive = mine if mine.lacks or mine.tagged or has_all else theirs
         return replace(
             with_versions(frozenset.union, mine, theirs),
             tag=mine.tag if mine.tag is not None else theirs.tag,

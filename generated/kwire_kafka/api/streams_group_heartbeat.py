@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, write_i16_be, write_i32_be, write_i64_be
 
-from kwire.message import FieldTags, Message, Struct
+from kwire.message import FieldTags, Message, Struct, UNSET
 from kwire.native import i64, install_constructors, mypyc_attr
 from kwire.schema import Field
 from kwire.wire import (
@@ -940,7 +940,7 @@ class StreamsGroupHeartbeatResponse(Message):
         acceptable_recovery_lag_legacy: int = 0,
         task_offset_interval_ms: int = 0,
         acceptable_recovery_lag: int = -1,
-        status: list[Status] | None = None,
+        status: list[Status] | None = UNSET,
         active_tasks: list[StreamsGroupHeartbeatResponseTaskIds] | None = None,
         standby_tasks: list[StreamsGroupHeartbeatResponseTaskIds] | None = None,
         warmup_tasks: list[StreamsGroupHeartbeatResponseTaskIds] | None = None,
@@ -958,7 +958,7 @@ class StreamsGroupHeartbeatResponse(Message):
         self.acceptable_recovery_lag_legacy = acceptable_recovery_lag_legacy
         self.task_offset_interval_ms = task_offset_interval_ms
         self.acceptable_recovery_lag = acceptable_recovery_lag
-        self.status = status
+        self.status = [] if status is UNSET else status
         self.active_tasks = active_tasks
         self.standby_tasks = standby_tasks
         self.warmup_tasks = warmup_tasks
