@@ -209,6 +209,8 @@ def test_columns_become_a_batch() -> None:
     assert write_records(table.combine_chunks().to_batches()[0].slice(1)) == encode_batch(records[1:])
     assert write_records(table.select(["value"])) == encode_batch([Record(None, None), Record(None, b"v")])
     assert write_records(table.slice(2)) == encode_batch([])
+    other = pa.table({"other": [1, 2, 3]})
+    assert write_records(other) == encode_batch([Record(), Record(), Record()])
 
 
 def test_timestamps_of_any_unit_become_milliseconds() -> None:

@@ -27,7 +27,7 @@ def test_the_shares_are_of_a_thousand() -> None:
 
 
 def greedy(path: Path) -> str:
-    return str(len(bytearray(1 << 26)))
+    return str(len(bytearray(1 << 40)))
 
 
 def endless(path: Path) -> str:

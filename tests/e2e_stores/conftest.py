@@ -83,7 +83,7 @@ def site(pages: Path) -> Iterator[str]:
     """The address of a web server with the copy."""
     handler = partial(SimpleHTTPRequestHandler, directory=str(pages))
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     try:
         yield f"http://127.0.0.1:{server.server_address[1]}"

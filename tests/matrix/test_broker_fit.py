@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from kwire.command.broker import as_json
 from kwire.releases import Api, ApiFit, BrokerAnswer, Feature, Node, Release
+from kwire.releases.broker import fit
 from kwire_kafka.releases import RELEASES, negotiate
 from tests.effort import examples, one_in
 
@@ -73,6 +74,23 @@ def test_what_a_broker_lacks_and_has_more() -> None:
     assert row(answer, METADATA).lacks == (release.apis[METADATA].advertised,)
     assert row(answer, METADATA).offered == range(0)
     assert row(answer, 999) == ApiFit(999, "api key 999", range(2), (), (range(2),), (), ())
+
+
+def test_an_api_that_no_release_has_is_not_exactly_a_release() -> None:
+    answer = answer_of(RELEASES["4.1.1"], "broker")
+    assert RELEASES.fit(answer).exact
+    assert not RELEASES.fit(BrokerAnswer(name="b:1", apis={**answer.apis, 999: range(2)})).exact
+
+
+def test_of_releases_that_differ_as_much_the_nearest_calls_the_fewest_versions_unstable() -> None:
+    """Two releases that differ in this only: version 1 is advertised by both."""
+    apis = {
+        name: {0: Api(0, "Produce", range(2), range(2), unstable=unstable)}
+        for name, unstable in (("1.0", range(0)), ("1.1", range(1, 2)), ("0.9", range(1, 2)))
+    }
+    releases = {name: Release(name, "", found) for name, found in apis.items()}
+    found = fit(BrokerAnswer(name="b:1", apis={0: range(2)}), releases, str)
+    assert found.releases == ("1.0",)
 
 
 def test_versions_that_are_advertised_and_refused_are_told() -> None:

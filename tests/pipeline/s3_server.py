@@ -23,6 +23,9 @@ Fault = Callable[["Request"], tuple[int, str] | None]
 """The status and the error code to answer a request with; ``None`` for what it asks for."""
 
 
+NOWHERE = "http://127.0.0.1:1"
+"""The endpoint of a store that is not there: nothing listens on this port."""
+
 SECONDS = count(1_700_000_000, 5)
 
 
@@ -72,7 +75,7 @@ def serving() -> Iterator[Store]:
     store = Store()
     server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(store))
     store.port = server.server_address[1]
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     try:
         yield store
@@ -84,6 +87,7 @@ def serving() -> Iterator[Store]:
 
 def _handler(store: Store) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
+        disable_nagle_algorithm = True  # else the body waits 40 ms for the client to acknowledge the headers
         protocol_version = "HTTP/1.1"
 
         def do_HEAD(self) -> None:

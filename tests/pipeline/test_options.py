@@ -32,6 +32,7 @@ from kwire_spark.tables.read import (
     read_records,
     read_refusals,
 )
+from tests.pipeline.s3_server import NOWHERE
 
 
 @pytest.fixture
@@ -158,7 +159,8 @@ def test_a_uri_of_a_file_is_its_path(folder: Path, prefix: str) -> None:
         ({"paths": "a,b"}, "a JSON list"),
     ],
 )
-def test_paths_that_are_not_there(options: dict[str, str], message: str) -> None:
+def test_paths_that_are_not_there(monkeypatch: pytest.MonkeyPatch, options: dict[str, str], message: str) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", NOWHERE)
     with pytest.raises(OptionError, match=message):
         Options(options).files()
 

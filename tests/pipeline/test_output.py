@@ -11,7 +11,7 @@ from kwire_spark.command import run
 from kwire_spark.command.output import OWN_CLASSES, OWN_SETTINGS, checked_output
 from kwire_spark.options import OptionError
 from kwire_spark.storage import file_systems
-from tests.pipeline.s3_server import Store, serving
+from tests.pipeline.s3_server import NOWHERE, Store, serving
 
 
 @pytest.fixture(autouse=True)
@@ -48,6 +48,7 @@ def test_a_bucket_is_tried_unless_spark_has_settings_of_its_own(
 ) -> None:
     classes = "--jars hadoop-aws.jar pyspark-shell"
     monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", classes)
+    monkeypatch.setenv("AWS_ENDPOINT_URL", NOWHERE)
     with pytest.raises(OptionError, match=r"^s3n://bucket/a: cannot write here: the store cannot be reached"):
         checked_output("s3n://bucket/a")
     settings = "spark.hadoop.fs.s3a.endpoint other"

@@ -58,7 +58,7 @@ const told = Object.assign(document.createElement("pre"), { id: "told", textCont
 document.body.replaceChildren(told);
 """
 
-pytestmark = pytest.mark.skipif(not BROWSER, reason="no browser is installed")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(not BROWSER, reason="no browser is installed")]
 
 
 @pytest.fixture(scope="module")

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import doctest
 import io
 import os
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from types import ModuleType
 
 import pyarrow as pa
 import pytest
@@ -20,10 +18,9 @@ from rich.console import Console
 from syrupy.assertion import SnapshotAssertion
 
 from kwire.errors import printable
-from kwire_spark import csv_cells
 from kwire_spark.csv_cells import csv_cell
 from kwire_spark.options import OptionError
-from kwire_spark.reports import offsets, release_support, text
+from kwire_spark.reports import text
 from kwire_spark.reports.files import arrow_table, write_report
 from kwire_spark.reports.report import Cell, Column, Report, Table
 from kwire_spark.reports.terminal import print_report
@@ -260,10 +257,3 @@ def test_local_times_as_spark_gives_them_become_utc() -> None:
     table = Table("t", "T", rows=((datetime(2026, 7, 2, 3, 4, 5),),)).with_columns("a")
     assert "2026-07-02 01:04:05" in printed(Report("r", "R", (), (table,)))
     assert arrow_table(table).to_pylist() == [{"a": datetime(2026, 7, 2, 1, 4, 5, tzinfo=UTC)}]
-
-
-@pytest.mark.parametrize(
-    "module", [csv_cells, offsets, release_support, text], ids=lambda module: str(module.__name__)
-)
-def test_examples_in_docstrings(module: ModuleType) -> None:
-    assert doctest.testmod(module, optionflags=doctest.NORMALIZE_WHITESPACE).failed == 0

@@ -78,7 +78,7 @@ def assert_same_everywhere(data: bytes, folder: Path, store: Store, monkeypatch:
 @pytest.mark.parametrize("name", recordings())
 def test_recorded_connections(tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     talks = merged(packets(talk) for talk in recorded(name))
-    for write in (write_pcap, write_pcapng):
+    for write in (write_pcap, write_pcapng) if name == recordings()[0] else (write_pcap,):
         data = write(tmp_path / "a.pcap", talks).read_bytes()
         assert_same_everywhere(data, tmp_path, store, monkeypatch)
 

@@ -410,6 +410,13 @@ def test_records_are_shown_up_to_a_number_and_counted_after_it() -> None:
         assert "  700 records more\n" in show(found)
 
 
+@pytest.mark.parametrize("more", [0, 1])
+def test_the_most_records_that_have_lines(more: int) -> None:
+    data = encode_batch([Record(value=b"v")] * (MAX_RECORDS + more))
+    spans = list(expand_records(data, 0, len(data), "", 0))
+    assert [span.text for span in spans if span.kind == "records"] == ["1 record more"] * more
+
+
 @pytest.mark.slow
 def test_a_small_batch_cannot_make_a_large_tree() -> None:
     """Half a kilobyte of millions of records, and of one with a value of megabytes."""

@@ -74,6 +74,9 @@ def test_any_time_is_read_as_it_was_written(time: datetime, minutes: int) -> Non
         ({"@timestamp": "2026-11-21T16:33:41.379Z", "level": "DEBUG", "message": MESSAGE}, AT),
         ({"timestamp": 1795278821379, "severity": "DEBUG", "msg": MESSAGE}, AT),
         ({"instant": {"epochSecond": 1795278821, "nanoOfSecond": 379_000_000}, "message": MESSAGE}, AT),
+        ({"instant": {"epochSecond": 1795278821, "nanoOfSecond": 5_000_000}, "message": MESSAGE}, SECOND + 5_000),
+        ({"instant": {"epochSecond": 1795278821, "nanoOfSecond": 0}, "message": MESSAGE}, SECOND),
+        ({"instant": {"epochSecond": 1795278821}, "message": MESSAGE}, SECOND),
         ({"log": f"[2026-11-21 16:33:41,379] DEBUG {MESSAGE}\n", "stream": "stdout"}, AT),
         ({"log": f"DEBUG {MESSAGE}\n", "stream": "stdout", "time": "2026-11-21T16:33:41.379Z"}, AT),
         ({"log": {"log": {"message": MESSAGE}}, "time": "2026-11-21T16:33:41.379Z"}, AT),
@@ -97,6 +100,7 @@ def test_a_cut_line_of_json_is_an_error() -> None:
             parse_line(whole[:end])
 
 
+@pytest.mark.timeout(10)
 def test_braces_in_front_take_no_time() -> None:
     """A context of the logger, say. A megabyte of them takes a fraction of a second."""
     assert parse_line("{a=1, b={}} DEBUG " + MESSAGE) is not None

@@ -6,7 +6,7 @@ import json
 import pickle
 import re
 import struct
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -14,6 +14,7 @@ from kwire.command import main
 from kwire.connection import NotKafka, SaslToken
 from kwire.connection.events import CLIENT
 from kwire.errors import DecodeError
+from kwire.guide import Guide
 from kwire.json_form import JsonFormError
 from kwire.logs import decode_record
 from kwire.message import Message, Struct
@@ -33,6 +34,8 @@ from kwire.trace import (
     trace_request,
     trace_response,
 )
+from kwire.trace.page import trace_page
+from kwire.uuids import Uuid
 from kwire_kafka import (
     PROTOCOL,
     AlterConfigsRequest,
@@ -166,6 +169,25 @@ def test_a_configuration_that_the_broker_calls_sensitive_is_hidden_with_its_syno
         ("transforms", False),
         ("transforms.mask.replacement", True),
         ("x" * 300 + ".ms", True),
+        ("x" * 252 + ".ms", False),
+        *[
+            (f"{word}.{harmless}", True)
+            for harmless in ("id", "path", "enabled")
+            for word in (
+                "ssl.password",
+                "db.PASSWD",
+                "wallet.passphrase",
+                "client.secret",
+                "s3.credentials",
+                "sasl.jaas",
+                "ssl.private",
+                "api.key",
+                "x.api-keys",
+                "aws.access.key",
+                "aws_access_keys",
+                "accesskey",
+            )
+        ],
     ],
 )
 def test_which_names_are_sensitive(name: str, sensitive: bool) -> None:
@@ -394,6 +416,96 @@ def test_an_error_in_a_batch_of_the_metadata_takes_no_secrets_along() -> None:
         with pytest.raises(RecordsError) as caught:
             list(read_batches(bytes(data)))
         assert (value in pickle.dumps(caught.value)) is kept
+
+
+PLAINEST = "retention.ms"
+"""The name of a setting that is shown, unless something else of it says that it is a secret."""
+
+
+def with_secrets(name: str) -> Message:
+    """A message with the word in each place that the table of secrets has for it, and none anywhere else."""
+    if name == "FetchResponse":
+        partition = PartitionData(records=SECRET)
+        return FetchResponse(
+            responses=[
+                FetchableTopicResponse(topic=METADATA_TOPIC, topic_id=Uuid(METADATA_TOPIC_ID), partitions=[partition])
+            ]
+        )
+
+    def filled(cls: Any) -> Any:
+        values: dict[str, Any] = {}
+        for field in cls.FIELDS:
+            if (inner := struct_class(cls, field)) is not None:
+                values[field.name] = [filled(inner)] if field.is_array else filled(inner)
+            elif (cls.__name__, field.name) in secret or (field.name in own and cls.__name__ == name):
+                values[field.name] = "hunter2" if field.type == "string" else SECRET
+            elif field.name == "name" and field.type == "string":
+                values["name"] = PLAINEST if flagged else "ssl.key.password"
+            elif field.name == "is_sensitive":
+                values["is_sensitive"] = True
+        return cls(**values)
+
+    flagged = name in ("DescribeConfigsResponse", "CreateTopicsResponse")
+    secret = {(owner, path) for owner, _, path in (path.rpartition(".") for path in SECRETS[name])}
+    own = {path for path in SECRETS[name] if "." not in path}
+    return cast("Message", filled(PROTOCOL[name]))
+
+
+def assert_hidden(found: Trace) -> None:
+    for form in (show(found), json.dumps(as_json(found)), trace_page({"": found}, Guide("", PROTOCOL))):
+        for part in (SECRET[:3], SECRET[-3:]):
+            assert part.decode() not in form
+            assert part.hex() not in form.replace(" ", "")
+
+
+@pytest.mark.parametrize("name", [name for name in SECRETS if SECRETS[name]])
+def test_no_cut_and_no_line_left_out_shows_a_secret(name: str) -> None:
+    """Whether something is a secret may depend on other fields, which may be missing."""
+    cls, message = PROTOCOL[name], with_secrets(name)
+    version = cls.VALID_VERSIONS[-1]
+    data = message.encode(version)
+    assert SECRET in data
+    for size in range(len(data) + 1):
+        assert_hidden(trace_message(cls, data[:size], version))
+    for most in range(1, len(trace_message(cls, data, version).spans) + 1):
+        assert_hidden(trace_message(cls, data, version, most=most))
+    request = name.endswith("Request")
+    if request or name.endswith("Response"):
+        framed = (PROTOCOL.encode_request if request else PROTOCOL.encode_response)(
+            message, version, correlation_id=1
+        )
+        for size in range(len(framed) - len(data), len(framed)):
+            cut = framed[:size]
+            if request:
+                assert_hidden(trace_request(PROTOCOL, cut))
+                envelope = EnvelopeRequest(request_data=cut)
+                assert_hidden(trace_request(PROTOCOL, PROTOCOL.encode_request(envelope, 0, correlation_id=1)))
+            else:
+                assert cls.API_KEY is not None
+                assert_hidden(trace_response(PROTOCOL, cut, cls.API_KEY, version))
+
+
+def test_values_of_a_connector_that_were_left_out_are_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = {"connection.password": "hunter2", **{f"x{number}.ms": number for number in range(9)}}
+    value = json.dumps({"properties": settings}).encode()
+    for most in range(1, 12):
+        monkeypatch.setattr("kwire.trace.json_spans.MAX_SPANS", most)
+        found = trace_record(PROTOCOL, "connect-configs", b"connector-orders", value)[1]
+        assert found
+        assert_hidden(found)
+
+
+def test_a_setting_called_properties_is_one_below_the_first_level() -> None:
+    value = json.dumps({"properties": {"properties": "hunter2"}}).encode()
+    found = trace_record(PROTOCOL, "connect-configs", b"connector-orders", value)[1]
+    assert found
+    assert_hidden(found)
+
+
+def test_after_a_fetch_without_secrets_everything_is_kept() -> None:
+    response = FetchResponse(responses=[FetchableTopicResponse(topic="t")])
+    data = response.encode(12) + b"what follows"
+    assert redacted_bytes(PROTOCOL, data, 0, response, 12) is data
 
 
 def test_the_command_shows_secrets_on_request_only(capsys: pytest.CaptureFixture[str]) -> None:

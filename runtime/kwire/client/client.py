@@ -24,6 +24,9 @@ MAX_RESPONSE = 16 << 20
 
 DEFAULT_PORT = 9092
 UNSUPPORTED_VERSION, ILLEGAL_SASL_STATE = 35, 34
+
+HTTP_SECONDS = 5.0
+"""How long a server that gave no answer may take to show that it is one of HTTP."""
 _FAILURES = (OSError, UnicodeError, DecodeError)
 _ADDRESS = re.compile(r"(?:\[([^\]]+)\]|([^:\[\]]+))(?::([0-9]{1,5}))?")
 _HEAD = b"HEAD / HTTP/1.0\r\n\r\n"
@@ -230,7 +233,7 @@ class Client:
 async def _is_http(host: str, port: int) -> bool:
     """Whether a silent port belongs to an HTTP server, which waits for the end of a line."""
     with suppress(OSError):
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(HTTP_SECONDS):
             reader, writer = await open_connection(host, port)
             try:
                 writer.write(_HEAD)

@@ -1,10 +1,11 @@
 """Records: reading and building the record batches of Produce, Fetch and log segments.
 
->>> reader = read_batches(partition.records)
->>> for batch in reader:
+>>> data = encode_batch([Record(b"key", b"value")])
+>>> for batch in read_batches(data):
 ...     if not batch.control:
 ...         for record in batch:
 ...             print(record.offset, record.timestamp, record.key, record.value)
+0 -1 b'key' b'value'
 
 A batch is its header until its records are requested, which decompresses and decodes them. See :class:`BatchReader`
 for incomplete and corrupt batches. :func:`encode_batch`, :class:`BatchBuilder` and :func:`encode_message_set` write.

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 class BatchBuilder:
     """Builds a record batch of magic 2 from the fields of records, without a :class:`Record` for each.
 
+    >>> from kwire.compression import Codec
     >>> builder = BatchBuilder()
     >>> builder.append(b"key", b"value", (), 1_700_000_000_000)
     >>> data = builder.build(codec=Codec.LZ4)

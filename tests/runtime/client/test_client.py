@@ -281,10 +281,27 @@ def test_no_broker_at_all() -> None:
         (Other(None), "no answer within 0.3 s"),
     ],
 )
-def test_what_is_not_kafka_is_named_in_a_sentence(server: Loopback, reason: str) -> None:
+def test_what_is_not_kafka_is_named_in_a_sentence(
+    server: Loopback, reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kwire.client.client.HTTP_SECONDS", 1.0)
     with server as broker:
         silent = isinstance(server, HttpServer) or "no answer" in reason
         assert re.fullmatch(reason, refusal(broker.port, timeout=0.3 if silent else 5.0))
+
+
+def test_a_broker_has_to_add_to_the_nonce_of_scram() -> None:
+    """RFC 5802, 5.1: the second message of the conversation extends the nonce of the first."""
+    for added, accepted in (("", False), ("x", True)):
+        conversation = Sasl(mechanism="SCRAM-SHA-256", username="alice", password="p").conversation()
+        opening = next(conversation).decode()
+        nonce = opening.partition(",r=")[2]
+        challenge = f"r={nonce}{added},s=c2FsdA==,i=4096".encode()
+        if accepted:
+            assert conversation.send(challenge).startswith(b"c=biws,r=")
+        else:
+            with pytest.raises(AuthenticationError, match="not one of SCRAM"):
+                conversation.send(challenge)
 
 
 def test_a_name_that_takes_long_to_resolve_outlasts_no_timeout(monkeypatch: pytest.MonkeyPatch) -> None:

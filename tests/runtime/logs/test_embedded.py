@@ -6,6 +6,7 @@ import pytest
 
 from kwire.errors import DecodeError
 from kwire.logs import decode_assignment, decode_subscription, embedded
+from kwire.logs.embedded import USER_DATA, decode_user_data
 from kwire.message import Message
 from kwire.policy import LIKE_KAFKA
 from kwire_kafka import PROTOCOL
@@ -76,6 +77,21 @@ def test_groups_of_consumers() -> None:
 def test_groups_of_others_have_bytes_of_their_own() -> None:
     value = group_metadata.GroupMetadataValue(protocol_type="mine", members=[member(subscription=WANTS)])
     assert embedded(PROTOCOL, value) == []
+
+
+def test_groups_without_a_protocol_type_are_of_no_consumer() -> None:
+    value = group_metadata.GroupMetadataValue(protocol_type="", members=[member(subscription=WANTS)])
+    assert embedded(PROTOCOL, value) == []
+
+
+def test_user_data_is_of_the_newest_version_that_fits() -> None:
+    """It says nothing about its version, and each is the one before it with more at its end."""
+    cls = PROTOCOL[USER_DATA["sticky"]]
+    newest = cls.VALID_VERSIONS[-1]
+    assert newest > 0
+    data = cls(generation=7).encode(newest)  # type: ignore[call-arg]
+    found = decode_user_data(PROTOCOL, "sticky", data, LIKE_KAFKA)  # which ignores what follows
+    assert found == cls(generation=7)  # type: ignore[call-arg]
 
 
 def test_what_cannot_be_read_says_why() -> None:

@@ -49,6 +49,15 @@ def only(data: bytes, **options: Any) -> Batch:
 
 
 @pytest.mark.parametrize("magic", [0, 1])
+def test_attributes_are_a_signed_byte(magic: int) -> None:
+    assert [only(by_hand(0, b"v", magic=magic, attributes=bits)).attributes for bits in (0x80, 0xF8, 0x78)] == [
+        -0x80,
+        -0x08,
+        0x78,
+    ]
+
+
+@pytest.mark.parametrize("magic", [0, 1])
 def test_every_message_is_a_batch_of_one_record(magic: int) -> None:
     data = by_hand(10, b"v", key=b"k", magic=magic, time=55) + by_hand(13, None, magic=magic, attributes=0)
     first, second = read_batches(data)
