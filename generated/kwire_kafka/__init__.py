@@ -11,9 +11,11 @@ Each message is one class for all of its versions, imported on first use::
 
 from __future__ import annotations
 
+import sys
+
 from kwire_kafka.index import ALIASES, MODULES, PROTOCOL
 
-TYPE_CHECKING = False
+TYPE_CHECKING: bool = False
 if TYPE_CHECKING:
     from kwire_kafka.api_keys import ApiKey as ApiKey
     from kwire_kafka.api.add_offsets_to_txn import AddOffsetsToTxnRequest as AddOffsetsToTxnRequest
@@ -29,7 +31,11 @@ if TYPE_CHECKING:
     from kwire_kafka.api.alter_configs import AlterConfigsRequest as AlterConfigsRequest
     from kwire_kafka.api.alter_configs import AlterConfigsResponse as AlterConfigsResponse
     from kwire_kafka.api.alter_partition import AlterPartitionRequest as AlterPartitionRequest
+
+    AlterIsrRequest = AlterPartitionRequest
     from kwire_kafka.api.alter_partition import AlterPartitionResponse as AlterPartitionResponse
+
+    AlterIsrResponse = AlterPartitionResponse
     from kwire_kafka.api.alter_partition_reassignments import (
         AlterPartitionReassignmentsRequest as AlterPartitionReassignmentsRequest,
     )
@@ -143,7 +149,11 @@ if TYPE_CHECKING:
         DescribeUserScramCredentialsResponse as DescribeUserScramCredentialsResponse,
     )
     from kwire_kafka.api.elect_leaders import ElectLeadersRequest as ElectLeadersRequest
+
+    ElectPreferredLeadersRequest = ElectLeadersRequest
     from kwire_kafka.api.elect_leaders import ElectLeadersResponse as ElectLeadersResponse
+
+    ElectPreferredLeadersResponse = ElectLeadersResponse
     from kwire_kafka.api.end_quorum_epoch import EndQuorumEpochRequest as EndQuorumEpochRequest
     from kwire_kafka.api.end_quorum_epoch import EndQuorumEpochResponse as EndQuorumEpochResponse
     from kwire_kafka.api.end_txn import EndTxnRequest as EndTxnRequest
@@ -187,11 +197,19 @@ if TYPE_CHECKING:
     from kwire_kafka.api.leave_group import LeaveGroupRequest as LeaveGroupRequest
     from kwire_kafka.api.leave_group import LeaveGroupResponse as LeaveGroupResponse
     from kwire_kafka.api.list_config_resources import ListConfigResourcesRequest as ListConfigResourcesRequest
+
+    ListClientMetricsResourcesRequest = ListConfigResourcesRequest
     from kwire_kafka.api.list_config_resources import ListConfigResourcesResponse as ListConfigResourcesResponse
+
+    ListClientMetricsResourcesResponse = ListConfigResourcesResponse
     from kwire_kafka.api.list_groups import ListGroupsRequest as ListGroupsRequest
     from kwire_kafka.api.list_groups import ListGroupsResponse as ListGroupsResponse
     from kwire_kafka.api.list_offsets import ListOffsetsRequest as ListOffsetsRequest
+
+    ListOffsetRequest = ListOffsetsRequest
     from kwire_kafka.api.list_offsets import ListOffsetsResponse as ListOffsetsResponse
+
+    ListOffsetResponse = ListOffsetsResponse
     from kwire_kafka.api.list_partition_reassignments import (
         ListPartitionReassignmentsRequest as ListPartitionReassignmentsRequest,
     )
@@ -428,6 +446,8 @@ if TYPE_CHECKING:
     )
     from kwire_kafka.metadata.clear_elr_record import ClearElrRecord as ClearElrRecord
     from kwire_kafka.metadata.client_quota_record import ClientQuotaRecord as ClientQuotaRecord
+
+    QuotaRecord = ClientQuotaRecord
     from kwire_kafka.metadata.config_record import ConfigRecord as ConfigRecord
     from kwire_kafka.metadata.delegation_token_record import DelegationTokenRecord as DelegationTokenRecord
     from kwire_kafka.metadata.end_transaction_record import EndTransactionRecord as EndTransactionRecord
@@ -783,14 +803,16 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> type:
-    if name in MODULES or name in ALIASES:
-        return PROTOCOL[name]
-    if name == "ApiKey":
-        from kwire_kafka.api_keys import ApiKey
+if not TYPE_CHECKING:  # a checker would accept any name
 
-        return ApiKey
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    def __getattr__(name: str) -> type:
+        if name in MODULES or name in ALIASES:
+            return PROTOCOL[name]
+        if name == "ApiKey":
+            from kwire_kafka.api_keys import ApiKey
+
+            return ApiKey
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name, obj=sys.modules[__name__])
 
 
 def __dir__() -> list[str]:

@@ -30,7 +30,11 @@ def emit_package(
     package = {
         "name": name,
         "title": f"{name}: typed codecs for {len(messages)} messages in all their versions.",
-        "messages": [{"name": message.name, "module": group.path} for group in groups for message in group.messages],
+        "messages": [
+            {"name": message.name, "aliases": message.aliases, "module": group.path}
+            for group in groups
+            for message in group.messages
+        ],
         "example": next((name for name in ("ApiVersionsResponse", *names) if name in names), "Message"),
         "aliases": sorted((alias, message.name) for message in messages for alias in message.aliases),
         "requests": requests,

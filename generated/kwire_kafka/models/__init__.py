@@ -8,10 +8,12 @@ built on first use.
 
 from __future__ import annotations
 
+import sys
+
 from kwire.models import Models
 from kwire_kafka.index import ALIASES, MODULES, PROTOCOL
 
-TYPE_CHECKING = False
+TYPE_CHECKING: bool = False
 if TYPE_CHECKING:
     from kwire_kafka.models.api.add_offsets_to_txn import AddOffsetsToTxnRequestModel as AddOffsetsToTxnRequestModel
     from kwire_kafka.models.api.add_offsets_to_txn import AddOffsetsToTxnResponseModel as AddOffsetsToTxnResponseModel
@@ -38,7 +40,11 @@ if TYPE_CHECKING:
     from kwire_kafka.models.api.alter_configs import AlterConfigsRequestModel as AlterConfigsRequestModel
     from kwire_kafka.models.api.alter_configs import AlterConfigsResponseModel as AlterConfigsResponseModel
     from kwire_kafka.models.api.alter_partition import AlterPartitionRequestModel as AlterPartitionRequestModel
+
+    AlterIsrRequestModel = AlterPartitionRequestModel
     from kwire_kafka.models.api.alter_partition import AlterPartitionResponseModel as AlterPartitionResponseModel
+
+    AlterIsrResponseModel = AlterPartitionResponseModel
     from kwire_kafka.models.api.alter_partition_reassignments import (
         AlterPartitionReassignmentsRequestModel as AlterPartitionReassignmentsRequestModel,
     )
@@ -196,7 +202,11 @@ if TYPE_CHECKING:
         DescribeUserScramCredentialsResponseModel as DescribeUserScramCredentialsResponseModel,
     )
     from kwire_kafka.models.api.elect_leaders import ElectLeadersRequestModel as ElectLeadersRequestModel
+
+    ElectPreferredLeadersRequestModel = ElectLeadersRequestModel
     from kwire_kafka.models.api.elect_leaders import ElectLeadersResponseModel as ElectLeadersResponseModel
+
+    ElectPreferredLeadersResponseModel = ElectLeadersResponseModel
     from kwire_kafka.models.api.end_quorum_epoch import EndQuorumEpochRequestModel as EndQuorumEpochRequestModel
     from kwire_kafka.models.api.end_quorum_epoch import EndQuorumEpochResponseModel as EndQuorumEpochResponseModel
     from kwire_kafka.models.api.end_txn import EndTxnRequestModel as EndTxnRequestModel
@@ -246,13 +256,21 @@ if TYPE_CHECKING:
     from kwire_kafka.models.api.list_config_resources import (
         ListConfigResourcesRequestModel as ListConfigResourcesRequestModel,
     )
+
+    ListClientMetricsResourcesRequestModel = ListConfigResourcesRequestModel
     from kwire_kafka.models.api.list_config_resources import (
         ListConfigResourcesResponseModel as ListConfigResourcesResponseModel,
     )
+
+    ListClientMetricsResourcesResponseModel = ListConfigResourcesResponseModel
     from kwire_kafka.models.api.list_groups import ListGroupsRequestModel as ListGroupsRequestModel
     from kwire_kafka.models.api.list_groups import ListGroupsResponseModel as ListGroupsResponseModel
     from kwire_kafka.models.api.list_offsets import ListOffsetsRequestModel as ListOffsetsRequestModel
+
+    ListOffsetRequestModel = ListOffsetsRequestModel
     from kwire_kafka.models.api.list_offsets import ListOffsetsResponseModel as ListOffsetsResponseModel
+
+    ListOffsetResponseModel = ListOffsetsResponseModel
     from kwire_kafka.models.api.list_partition_reassignments import (
         ListPartitionReassignmentsRequestModel as ListPartitionReassignmentsRequestModel,
     )
@@ -571,6 +589,8 @@ if TYPE_CHECKING:
     )
     from kwire_kafka.models.metadata.clear_elr_record import ClearElrRecordModel as ClearElrRecordModel
     from kwire_kafka.models.metadata.client_quota_record import ClientQuotaRecordModel as ClientQuotaRecordModel
+
+    QuotaRecordModel = ClientQuotaRecordModel
     from kwire_kafka.models.metadata.config_record import ConfigRecordModel as ConfigRecordModel
     from kwire_kafka.models.metadata.delegation_token_record import (
         DelegationTokenRecordModel as DelegationTokenRecordModel,
@@ -942,11 +962,13 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> type:
-    message = name.removesuffix("Model")
-    if message != name and (message in MODULES or message in ALIASES):
-        return MODELS[message]
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+if not TYPE_CHECKING:  # a checker would accept any name
+
+    def __getattr__(name: str) -> type:
+        message = name.removesuffix("Model")
+        if message != name and (message in MODULES or message in ALIASES):
+            return MODELS[message]
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name, obj=sys.modules[__name__])
 
 
 def __dir__() -> list[str]:

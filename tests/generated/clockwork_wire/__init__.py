@@ -11,13 +11,19 @@ Each message is one class for all of its versions, imported on first use::
 
 from __future__ import annotations
 
+import sys
+
 from clockwork_wire.index import ALIASES, MODULES, PROTOCOL
 
-TYPE_CHECKING = False
+TYPE_CHECKING: bool = False
 if TYPE_CHECKING:
     from clockwork_wire.api_keys import ApiKey as ApiKey
     from clockwork_wire.api.clock import ClockRequest as ClockRequest
+
+    WatchRequest = ClockRequest
     from clockwork_wire.api.clock import ClockResponse as ClockResponse
+
+    WatchResponse = ClockResponse
     from clockwork_wire.coordinator.winding import WindingKey as WindingKey
     from clockwork_wire.coordinator.winding import WindingValue as WindingValue
     from clockwork_wire.data.gear import Gear as Gear
@@ -39,14 +45,16 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> type:
-    if name in MODULES or name in ALIASES:
-        return PROTOCOL[name]
-    if name == "ApiKey":
-        from clockwork_wire.api_keys import ApiKey
+if not TYPE_CHECKING:  # a checker would accept any name
 
-        return ApiKey
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    def __getattr__(name: str) -> type:
+        if name in MODULES or name in ALIASES:
+            return PROTOCOL[name]
+        if name == "ApiKey":
+            from clockwork_wire.api_keys import ApiKey
+
+            return ApiKey
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name, obj=sys.modules[__name__])
 
 
 def __dir__() -> list[str]:

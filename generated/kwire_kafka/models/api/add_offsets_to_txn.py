@@ -8,7 +8,7 @@ from __future__ import annotations
 from kwire.models import OPTIONAL, ModelOf
 from kwire_kafka.api import add_offsets_to_txn as codec
 
-TYPE_CHECKING = False
+TYPE_CHECKING: bool = False
 
 
 class AddOffsetsToTxnRequestModel(ModelOf[codec.AddOffsetsToTxnRequest]):

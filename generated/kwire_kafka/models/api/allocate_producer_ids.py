@@ -8,7 +8,7 @@ from __future__ import annotations
 from kwire.models import OPTIONAL, ModelOf
 from kwire_kafka.api import allocate_producer_ids as codec
 
-TYPE_CHECKING = False
+TYPE_CHECKING: bool = False
 
 
 class AllocateProducerIdsRequestModel(ModelOf[codec.AllocateProducerIdsRequest]):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from kwire.models import OPTIONAL, ModelOf
 from kwire_kafka.api import alter_user_scram_credentials as codec
 
-TYPE_CHECKING = False
+TYPE_CHECKING: bool = False
 
 
 class AlterUserScramCredentialsRequestModel(ModelOf[codec.AlterUserScramCredentialsRequest]):

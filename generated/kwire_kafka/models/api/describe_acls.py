@@ -8,7 +8,7 @@ from __future__ import annotations
 from kwire.models import OPTIONAL, ModelOf
 from kwire_kafka.api import describe_acls as codec
 
-TYPE_CHECKING = False
+TYPE_CHECKING: bool = False
 
 
 class DescribeAclsRequestModel(ModelOf[codec.DescribeAclsRequest]):

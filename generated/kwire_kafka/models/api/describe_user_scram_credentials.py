@@ -8,7 +8,7 @@ from __future__ import annotations
 from kwire.models import OPTIONAL, ModelOf
 from kwire_kafka.api import describe_user_scram_credentials as codec
 
-TYPE_CHECKING = False
+TYPE_CHECKING: bool = False
 
 
 class DescribeUserScramCredentialsRequestModel(ModelOf[codec.DescribeUserScramCredentialsRequest]):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from kwire.models import OPTIONAL, ModelOf
 from kwire_kafka.api import incremental_alter_configs as codec
 
-TYPE_CHECKING = False
+TYPE_CHECKING: bool = False
 
 
 class IncrementalAlterConfigsRequestModel(ModelOf[codec.IncrementalAlterConfigsRequest]):

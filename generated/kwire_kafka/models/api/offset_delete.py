@@ -8,7 +8,7 @@ from __future__ import annotations
 from kwire.models import OPTIONAL, ModelOf
 from kwire_kafka.api import offset_delete as codec
 
-TYPE_CHECKING = False
+TYPE_CHECKING: bool = False
 
 
 class OffsetDeleteRequestModel(ModelOf[codec.OffsetDeleteRequest]):

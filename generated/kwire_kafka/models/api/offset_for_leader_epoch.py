@@ -8,7 +8,7 @@ from __future__ import annotations
 from kwire.models import OPTIONAL, ModelOf
 from kwire_kafka.api import offset_for_leader_epoch as codec
 
-TYPE_CHECKING = False
+TYPE_CHECKING: bool = False
 
 
 class OffsetForLeaderEpochRequestModel(ModelOf[codec.OffsetForLeaderEpochRequest]):

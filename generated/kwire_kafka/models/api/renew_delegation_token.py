@@ -8,7 +8,7 @@ from __future__ import annotations
 from kwire.models import OPTIONAL, ModelOf
 from kwire_kafka.api import renew_delegation_token as codec
 
-TYPE_CHECKING = False
+TYPE_CHECKING: bool = False
 
 
 class RenewDelegationTokenRequestModel(ModelOf[codec.RenewDelegationTokenRequest]):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from kwire.models import OPTIONAL, ModelOf
 from kwire_kafka.api import sasl_handshake as codec
 
-TYPE_CHECKING = False
+TYPE_CHECKING: bool = False
 
 
 class SaslHandshakeRequestModel(ModelOf[codec.SaslHandshakeRequest]):

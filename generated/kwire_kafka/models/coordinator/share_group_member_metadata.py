@@ -8,7 +8,7 @@ from __future__ import annotations
 from kwire.models import OPTIONAL, ModelOf
 from kwire_kafka.coordinator import share_group_member_metadata as codec
 
-TYPE_CHECKING = False
+TYPE_CHECKING: bool = False
 
 
 class ShareGroupMemberMetadataKeyModel(ModelOf[codec.ShareGroupMemberMetadataKey]):

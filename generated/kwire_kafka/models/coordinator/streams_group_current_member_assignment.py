@@ -8,7 +8,7 @@ from __future__ import annotations
 from kwire.models import OPTIONAL, ModelOf
 from kwire_kafka.coordinator import streams_group_current_member_assignment as codec
 
-TYPE_CHECKING = False
+TYPE_CHECKING: bool = False
 
 
 class StreamsGroupCurrentMemberAssignmentKeyModel(ModelOf[codec.StreamsGroupCurrentMemberAssignmentKey]):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from kwire.models import OPTIONAL, ModelOf
 from kwire_kafka.coordinator import streams_group_target_assignment_metadata as codec
 
-TYPE_CHECKING = False
+TYPE_CHECKING: bool = False
 
 
 class StreamsGroupTargetAssignmentMetadataKeyModel(ModelOf[codec.StreamsGroupTargetAssignmentMetadataKey]):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from kwire.models import OPTIONAL, ModelOf
 from kwire_kafka.data import consumer_protocol_assignment as codec
 
-TYPE_CHECKING = False
+TYPE_CHECKING: bool = False
 
 
 class ConsumerProtocolAssignmentModel(ModelOf[codec.ConsumerProtocolAssignment]):

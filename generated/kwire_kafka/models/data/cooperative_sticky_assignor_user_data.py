@@ -8,7 +8,7 @@ from __future__ import annotations
 from kwire.models import OPTIONAL, ModelOf
 from kwire_kafka.data import cooperative_sticky_assignor_user_data as codec
 
-TYPE_CHECKING = False
+TYPE_CHECKING: bool = False
 
 
 class CooperativeStickyAssignorUserDataModel(ModelOf[codec.CooperativeStickyAssignorUserData]):

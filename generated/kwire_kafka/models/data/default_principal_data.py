@@ -8,7 +8,7 @@ from __future__ import annotations
 from kwire.models import OPTIONAL, ModelOf
 from kwire_kafka.data import default_principal_data as codec
 
-TYPE_CHECKING = False
+TYPE_CHECKING: bool = False
 
 
 class DefaultPrincipalDataModel(ModelOf[codec.DefaultPrincipalData]):

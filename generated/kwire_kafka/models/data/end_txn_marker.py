@@ -8,7 +8,7 @@ from __future__ import annotations
 from kwire.models import OPTIONAL, ModelOf
 from kwire_kafka.data import end_txn_marker as codec
 
-TYPE_CHECKING = False
+TYPE_CHECKING: bool = False
 
 
 class EndTxnMarkerModel(ModelOf[codec.EndTxnMarker]):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from kwire.models import OPTIONAL, ModelOf
 from kwire_kafka.data import mirror_offset_sync_key as codec
 
-TYPE_CHECKING = False
+TYPE_CHECKING: bool = False
 
 
 class MirrorOffsetSyncKeyModel(ModelOf[codec.MirrorOffsetSyncKey]):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from kwire.models import OPTIONAL, ModelOf
 from kwire_kafka.data import share_group_partition_metadata_key as codec
 
-TYPE_CHECKING = False
+TYPE_CHECKING: bool = False
 
 
 class ShareGroupPartitionMetadataKeyModel(ModelOf[codec.ShareGroupPartitionMetadataKey]):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from kwire.models import OPTIONAL, ModelOf
 from kwire_kafka.metadata import no_op_record as codec
 
-TYPE_CHECKING = False
+TYPE_CHECKING: bool = False
 
 
 class NoOpRecordModel(ModelOf[codec.NoOpRecord]):

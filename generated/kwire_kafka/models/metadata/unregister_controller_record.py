@@ -8,7 +8,7 @@ from __future__ import annotations
 from kwire.models import OPTIONAL, ModelOf
 from kwire_kafka.metadata import unregister_controller_record as codec
 
-TYPE_CHECKING = False
+TYPE_CHECKING: bool = False
 
 
 class UnregisterControllerRecordModel(ModelOf[codec.UnregisterControllerRecord]):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from kwire.models import OPTIONAL, ModelOf
 from kwire_kafka.metadata import zk_migration_state_record as codec
 
-TYPE_CHECKING = False
+TYPE_CHECKING: bool = False
 
 
 class ZkMigrationStateRecordModel(ModelOf[codec.ZkMigrationStateRecord]):

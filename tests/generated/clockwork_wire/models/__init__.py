@@ -8,13 +8,19 @@ built on first use.
 
 from __future__ import annotations
 
+import sys
+
 from kwire.models import Models
 from clockwork_wire.index import ALIASES, MODULES, PROTOCOL
 
-TYPE_CHECKING = False
+TYPE_CHECKING: bool = False
 if TYPE_CHECKING:
     from clockwork_wire.models.api.clock import ClockRequestModel as ClockRequestModel
+
+    WatchRequestModel = ClockRequestModel
     from clockwork_wire.models.api.clock import ClockResponseModel as ClockResponseModel
+
+    WatchResponseModel = ClockResponseModel
     from clockwork_wire.models.coordinator.winding import WindingKeyModel as WindingKeyModel
     from clockwork_wire.models.coordinator.winding import WindingValueModel as WindingValueModel
     from clockwork_wire.models.data.gear import GearModel as GearModel
@@ -36,11 +42,13 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> type:
-    message = name.removesuffix("Model")
-    if message != name and (message in MODULES or message in ALIASES):
-        return MODELS[message]
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+if not TYPE_CHECKING:  # a checker would accept any name
+
+    def __getattr__(name: str) -> type:
+        message = name.removesuffix("Model")
+        if message != name and (message in MODULES or message in ALIASES):
+            return MODELS[message]
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name, obj=sys.modules[__name__])
 
 
 def __dir__() -> list[str]:

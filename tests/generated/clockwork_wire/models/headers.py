@@ -8,7 +8,7 @@ from __future__ import annotations
 from kwire.models import OPTIONAL, ModelOf
 from clockwork_wire import headers as codec
 
-TYPE_CHECKING = False
+TYPE_CHECKING: bool = False
 
 
 class ClockHeaderModel(ModelOf[codec.ClockHeader]):

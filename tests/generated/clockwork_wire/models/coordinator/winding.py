@@ -8,7 +8,7 @@ from __future__ import annotations
 from kwire.models import OPTIONAL, ModelOf
 from clockwork_wire.coordinator import winding as codec
 
-TYPE_CHECKING = False
+TYPE_CHECKING: bool = False
 
 
 class WindingKeyModel(ModelOf[codec.WindingKey]):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from kwire.models import OPTIONAL, ModelOf
 from clockwork_wire.metadata import pendulum_record as codec
 
-TYPE_CHECKING = False
+TYPE_CHECKING: bool = False
 
 
 class PendulumRecordModel(ModelOf[codec.PendulumRecord]):
