@@ -6,6 +6,7 @@ import gzip
 import shutil
 import struct
 import tracemalloc
+import zlib
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from crc32c import crc32c
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kwire.errors import DecodeError
 from kwire.logs import LogSegment, scan
 from kwire.logs.window import WINDOW
 from kwire.records import Batch, Record, encode_batch, encode_message_set
@@ -502,3 +504,39 @@ def typed(name: str, path: Path, columns: tuple[str, ...] = ()) -> list[dict[str
     files = segment_files([str(path)], [str(path)])
     read = (batch for group in splits(files) for batch in record_batches(group, raw_schema(asked)))
     return [row for batch in typed_batches(read, RecordStructs(kind), asked) for row in batch.to_pylist()]
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+def test_old_messages_are_no_control_records_whatever_their_bytes(tmp_path: Path, magic: int) -> None:
+    """Where batches of magic 2 have attributes, old messages have something else."""
+    times = [TIMES + size if magic else -1 for size in range(64)]
+    sets = [encode_message_set([Record(b"k" * size, b"v", (), times[size], 0)], magic=magic) for size in range(64)]
+    path = segment(tmp_path, *sets)
+    assert len(offsets(rows(path, control=False))) == len(offsets(rows(path))) == len(sets)
+
+
+def test_unknown_bits_of_old_messages_mean_nothing(tmp_path: Path) -> None:
+    data = bytearray(encode_message_set([Record(None, b"v", (), TIMES, 0)], magic=1))
+    data[17] |= 0x30
+    data[12:16] = struct.pack(">I", zlib.crc32(bytes(data[16:])))
+    (row,) = rows(segment(tmp_path, bytes(data)))
+    assert (row["_corrupt"], row["transactional"], row["control"]) == (None, False, False)
+
+
+BASES = (0, 1, 1 << 61, (1 << 62) - 1, 1 << 62, (1 << 62) + 1, (1 << 63) - 2, -1, -(1 << 62), -(1 << 63))
+
+
+@pytest.mark.parametrize("at", [0, 27])
+@pytest.mark.parametrize("base", BASES)
+def test_bases_at_the_ends_of_their_range_give_what_records_have(tmp_path: Path, base: int, at: int) -> None:
+    """The base offset, or the base timestamp."""
+    data = bytearray(batch_at(0, 3))
+    struct.pack_into(">q", data, at, base)
+    struct.pack_into(">I", data, 17, crc32c(bytes(data[21:])))
+    found = rows(segment(tmp_path, bytes(data)))
+    try:
+        expected = [record.offset for record in Batch(memoryview(bytes(data)), 0).records()]
+    except DecodeError:
+        expected = []
+    assert offsets(found) == expected
+    assert bool(broken(found)) == (not expected)

@@ -56,8 +56,10 @@ class Stored:
 
     def add(self, data: bytes, at: int, size: int, position: int) -> bool:
         """Take the batch of ``size`` bytes at ``data[at]`` if it is an ordinary one; return whether it was taken."""
+        if data[at + MAGIC] != 2:  # others may be smaller than this header
+            return False
         count: int = COUNT.unpack_from(data, at + COUNT_AT)[0]
-        if data[at + MAGIC] != 2 or not 0 <= count <= BELIEVED:
+        if not 0 <= count <= BELIEVED:
             return False
         if self._records and not self._add_records(data, at, size, position, count):
             return False
