@@ -35,7 +35,9 @@ if TYPE_CHECKING:
 KINDS = CAPTURE, LOG, REQUEST_LOG, SERVER_LOG, METRICS = "captures", "logs", "request_logs", "server_logs", "metrics"
 """Types of inputs: the fields of :class:`Inputs` with their paths."""
 PART = "part"
-"""A file of a data directory that has no records, such as an index."""
+"""A file of a data directory that has no records, such as an index, or none any more."""
+DELETED = ".deleted"
+"""The suffix that Kafka gives to a segment, and to the files beside it, a minute before it removes them."""
 ARCHIVE = "archive"
 UNREADABLE = "unreadable"
 
@@ -189,7 +191,8 @@ def sniff(path: str) -> tuple[str | None, str]:
         place(path).check()
         if _is_log(name):
             return LOG, ""
-        if _BESIDE_SEGMENTS.fullmatch(name):
+        kept = name.removesuffix(DELETED)
+        if _BESIDE_SEGMENTS.fullmatch(kept) or _is_log(kept):
             return PART, ""
         head = _head(path)
     except (OSError, DamagedStreamError) as error:

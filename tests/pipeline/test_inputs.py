@@ -91,3 +91,16 @@ def test_real_ones_are_known() -> None:
 def test_a_path_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(OptionError, match="no such file"):
         find([tmp_path / "none"])
+
+
+def test_segments_that_kafka_deletes_are_neither_read_nor_called_unknown(tmp_path: Path) -> None:
+    folder = tmp_path / "orders-3"
+    folder.mkdir()
+    log = folder / f"{20:020}.log"
+    log.write_bytes(bytes(100))
+    for name in (f"{0:020}.log.deleted", f"{0:020}.index.deleted", f"{0:020}.timeindex.deleted"):
+        (folder / name).write_bytes(bytes(100))
+    (folder / "mine.deleted").write_bytes(bytes(100))
+    found = find([tmp_path])
+    assert found.logs == (str(tmp_path),)
+    assert [Path(path).name for path, _ in found.skipped] == ["mine.deleted"]
