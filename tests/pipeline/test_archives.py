@@ -314,3 +314,12 @@ def test_segments_are_cut_into_splits_within_a_tar(tmp_path: Path, sample: Path)
         .sort_by([(name, "ascending") for name in ("topic", "partition", "offset")])
         .equals(whole.select(columns).sort_by([(name, "ascending") for name in ("topic", "partition", "offset")]))
     )
+
+
+@pytest.mark.parametrize("broken_first", [True, False])
+def test_a_member_that_is_there_twice_is_read_or_skipped_and_not_both(broken_first: bool) -> None:
+    made = archives.Archive()
+    for is_broken in (broken_first, not broken_first):
+        assert made.take("./a//b.log", 5, lambda: io.BytesIO(b"hello"), "is broken" if is_broken else "")
+    assert [*made.members] == ([] if not broken_first else ["a/b.log"])
+    assert made.skipped == ({} if broken_first else {"a/b.log": "is broken"})

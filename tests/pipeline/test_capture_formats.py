@@ -464,3 +464,16 @@ def test_tcpdump_sees_the_same(path: Path, link: int) -> None:
     lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
     assert [float(line.split()[0]) for line in lines] == pytest.approx([one.time for one in found(path)], abs=1e-6)
     assert [int(line.rsplit("length ", 1)[1]) for line in lines] == [len(one.data) for one in found(path)]
+
+
+def test_dropped_packets_count_once_however_often_they_are_told(tmp_path: Path) -> None:
+    """Statistics of an interface have the number of all that it dropped up to then."""
+
+    def statistics(interface: int, count: int) -> bytes:
+        return block(5, struct.pack("<III", interface, 0, 0) + option(5, struct.pack("<Q", count)) + option(0, b""))
+
+    path = write_pcapng(tmp_path / "a.pcapng", packets(Conversation([(CLIENT, 0.0, b"x")])))
+    told = b"".join(statistics(0, count) for count in (5, 5, 8, 7))
+    path.write_bytes(path.read_bytes() + told)
+    found = [one for one in read_pieces([str(path)]) if isinstance(one, Broken)]
+    assert sum(one.packets for one in found) == 8

@@ -11,7 +11,7 @@ import pytest
 from kwire_spark.columns import CLIENTS, REFUSALS
 from kwire_spark.tables.clients import EXCHANGE_COLUMNS, REFUSAL_COLUMNS, clients
 from kwire_spark.tables.relations import LocalTable, query
-from tests.pipeline.report_rows import exchange, exchanges_of, table_of
+from tests.pipeline.report_rows import client, clients_of, exchange, exchanges_of, table_of
 
 
 def refusals_of(*rows: dict[str, Any]) -> LocalTable:
@@ -104,3 +104,11 @@ def test_something_else_is_refused() -> None:
         clients(table_of(pa.schema([("id", pa.int64())])))
     with pytest.raises(ValueError, match="at least one table"):
         clients()
+
+
+def test_a_sum_of_bytes_that_lacks_some_is_none() -> None:
+    counted = [client(bytes=100), client(bytes=50), client(api_key=1, bytes=7), client(api_key=1, bytes=None)]
+    assert {row["api"]: row["bytes"] for row in clients(clients_of(*counted)).rows()} == {
+        "Metadata": 150,
+        "Fetch": None,
+    }

@@ -425,3 +425,24 @@ def test_random_packets_raise_nothing_and_none_is_silent(
 def test_geneve_without_ip_is_told(path: Path) -> None:
     write_frames(path, [(1.7e9, ethernet(ipv4(17, geneve(0x1234, bytes(40)))))])
     assert list(problems(path)) == [f"{NOT_READ}an unknown protocol (EtherType 0x1234)"]
+
+
+@pytest.mark.parametrize(
+    ("later", "repeated"), [(0.0, True), (PATIENCE, True), (PATIENCE + 0.01, False), (3600, False)]
+)
+def test_the_number_of_a_packet_is_used_again_after_a_while(later: float, repeated: bool) -> None:
+    waiting = Fragments()
+    walk = Walk(b"", 0, 0, 0, 0, b"12345678", 6)
+    assert waiting.add(walk, Part(7, 0, 8, bytes(8), last=True), 1, 100.0).whole
+    again = waiting.add(walk, Part(7, 0, 8, bytes(8), last=False), 2, 100.0 + later)
+    assert again.repeated == repeated
+
+
+@pytest.mark.parametrize("size", [0, 10, 19])
+def test_a_total_length_that_is_impossible_cuts_nothing(path: Path, size: int) -> None:
+    """Network cards that cut packets for the system write 0."""
+
+    def wrap(ip: bytes) -> bytes:
+        return ethernet(gre_of(ip[:2] + struct.pack(">H", size) + ip[4:]))
+
+    assert said(write_frames(path, wrapped(wrap, WHOLE))) == (TALK.said(CLIENT), TALK.said(SERVER))

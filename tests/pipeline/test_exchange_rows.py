@@ -204,3 +204,11 @@ def test_responses_to_requests_that_were_not_seen_are_told_at_the_end() -> None:
     answer, rest = values(pieces(segments), "outcome", "_corrupt", "unread", table="exchanges")
     assert answer == ("answered", None, None)
     assert rest == (None, STRAY, len(answered(BEATEN, 4, 77)[2]))
+
+
+def test_a_whole_request_without_a_readable_header_waits_for_its_response() -> None:
+    """It has one row: the response is none without a request."""
+    bad: Segment = CLIENT, 0.0, frame(b"\0\x0c\0\4\0\0\0\7\0\2me\1\0\x7f")
+    rows = cells(pieces([asked(BEAT, 4, 6), answered(BEATEN, 4, 6), bad, answered(BEATEN, 4, 7)]), table="exchanges")
+    assert [row["outcome"] for row in rows] == ["answered", "undecodable"]
+    assert not [row for row in rows if row["_corrupt"]]

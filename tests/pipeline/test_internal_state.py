@@ -25,7 +25,7 @@ from kwire_spark.segments import record_batches, segment_files, splits
 from kwire_spark.state import columns
 from kwire_spark.state.cluster import Acls, Brokers, Configs, Features, Quotas, ScramUsers, Topics
 from kwire_spark.state.groups import Groups, Members
-from kwire_spark.state.offsets import CommittedOffsets, Transactions
+from kwire_spark.state.offsets import CommittedOffsets, Transactions, topic_id
 from kwire_spark.state.replay import replay, undecodable_records
 from kwire_spark.state.shares import ShareStates, combined
 from tests.pipeline.log_files import LOGS, TIMES, segment
@@ -498,3 +498,9 @@ def test_a_record_of_two_replicas_counts_once(tmp_path: Path) -> None:
     once = pa.Table.from_batches(batches(path))
     twice = pa.concat_tables([once, once]).sort_by("offset").to_batches()
     assert state(Groups, columns.GROUPS, twice) == state(Groups, columns.GROUPS, once.to_batches())
+
+
+def test_an_id_of_all_zeros_is_none() -> None:
+    assert topic_id(Uuid(bytes(16))) is None
+    assert topic_id(None) is None
+    assert topic_id(Uuid(bytes(15) + b"\1")) == "AAAAAAAAAAAAAAAAAAAAAQ"

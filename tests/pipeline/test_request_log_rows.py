@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from base64 import b64encode
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -387,3 +388,25 @@ def test_what_an_envelope_holds_is_a_row_of_its_own() -> None:
     assert (row["api"], row["version"], row["client_id"], row["forwarded"]) == ("DescribeConfigs", 4, "inner", True)
     assert (row["outcome"], row["request"]) == ("unanswered", inner)
     assert isinstance(PROTOCOL.decode_request(outer["request"]), Request)
+
+
+def test_an_entry_that_is_cut_off_does_not_swallow_the_next(tmp_path: Path) -> None:
+    """In logs of brokers before 2.8 an entry may have line breaks. If its end is lost, the next one ends it."""
+    whole = [line for line in lines("2.7.2") if b"Completed request:" in line and b";totalTime:" in line][:2]
+    cut = whole[0][: whole[0].index(b";totalTime:")] + b"\n"
+    found = of(tmp_path, cut + whole[1])
+    (expected,) = of(tmp_path, whole[1])
+    (last,) = [row for row in found if not row["_corrupt"]]
+    assert last == expected | {"position": len(cut)}
+
+
+@pytest.mark.parametrize("code", [35, 42])
+def test_only_a_refused_api_versions_is_answered_in_version_0(tmp_path: Path, code: int) -> None:
+    line = next(line for line in lines("4.1.1") if b'"requestApiKey":18,' in line and b'"errorCode":0' in line)
+    line, changed = re.subn(rb'"errorCode":0', b'"errorCode":%d' % code, line, count=1)
+    assert changed
+    (fast,) = of(tmp_path, line)
+    (slow,) = of(tmp_path, line, columns=[*EXCHANGES.names])
+    assert fast["error_codes"] == [code]
+    assert (fast["response_version"] == 0) == (code == 35)
+    assert {name: slow[name] for name in FACTS} == fast

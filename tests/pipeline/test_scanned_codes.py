@@ -19,7 +19,7 @@ from kwire_spark.columns import EXCHANGES
 from kwire_spark.frames import frame_batches, identity
 from kwire_spark.frames.answers import error_codes, throttle_ms
 from kwire_spark.frames.projection import ALL, CODES, Bodies, ConnectionProjection
-from kwire_spark.frames.scanning import NONE, scanner
+from kwire_spark.frames.scanning import NONE, _tags, scanner
 from kwire_spark.tables.clients import EXCHANGE_COLUMNS
 from tests.effort import one_in
 from tests.pipeline.capture_files import merged, packets, recorded, recordings, write_pcap
@@ -89,3 +89,19 @@ def test_only_what_identifies_clients_is_decoded(tmp_path: Path, monkeypatch: py
     assert len({row["api"] for row in rows}) > 5
     allowed = {name + ending for name in identity.APIS | {"Envelope"} for ending in ("Request", "Response")}
     assert "ApiVersionsRequest" in decoded <= allowed - {"ApiVersionsResponse"}
+
+
+def test_tagged_fields_do_not_lead_backwards() -> None:
+    """A size has 32 bits, and a negative one is an error, as for decoding."""
+    cls = PROTOCOL["HeartbeatResponse"]
+    body = cls().encode(4)
+    assert scanned(12, 4, body, 0) != NONE
+    for size in (b"\xff\xff\xff\xff\x0f", b"\xfa\xff\xff\xff\x0f"):
+        assert scanned(12, 4, body[:-1] + b"\1\0" + size + bytes(20), 0) == NONE
+
+
+def test_the_scanner_and_decoding_agree_on_sizes_of_tags() -> None:
+    assert _tags(b"\1\0\2ab", 0) == 5
+    assert _tags(b"\0", 0) == 1
+    with pytest.raises(ValueError, match="negative"):
+        _tags(b"\1\0\xff\xff\xff\xff\x0f" + bytes(9), 0)

@@ -182,3 +182,20 @@ def test_errors_of_other_kinds_are_no_refusals(tmp_path: Path) -> None:
     assert of(tmp_path, f"{line}\njava.io.IOException: Connection reset by peer\n\tat java.net.Socket\n") == []
     assert of(tmp_path, "[2026-11-21 18:22:25,415] INFO all is well\n") == []
     assert of(tmp_path, "") == []
+
+
+def test_two_refusals_that_differ_in_one_fact_are_two(tmp_path: Path) -> None:
+    def entry(connection: str, key: int, version: int) -> str:
+        closing = f"[2026-11-21 18:22:25,415] ERROR Closing socket for {connection} because of error"
+        said = f"Received request for api with key {key} (Fetch) and unsupported version {version}"
+        return f"{closing}\norg.apache.kafka.common.errors.UnsupportedVersionException: {said}\n"
+
+    one, other = "10.0.0.9:9092-10.0.0.1:5-1-0", "10.0.0.9:9092-10.0.0.1:6-1-0"
+    told = [(one, 1, 2), (one, 1, 3), (one, 1, 2), (one, 0, 2), (other, 1, 2)]
+    found = of(tmp_path, "".join(entry(*facts) for facts in told))
+    assert [(row["client_port"], row["api_key"], row["version"]) for row in found] == [
+        (5, 1, 2),
+        (5, 1, 3),
+        (5, 0, 2),
+        (6, 1, 2),
+    ]

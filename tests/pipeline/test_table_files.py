@@ -156,3 +156,14 @@ def test_rows_are_in_folders_by_their_date_in_utc(tmp_path: Path, monkeypatch: p
     assert len(found) == 6  # with one file open at a time
     stored = dataset.dataset(tmp_path / "times", format="parquet").to_table()
     assert sorted(stored.column("number").to_pylist()) == [1, 1, 2, 2, 3, 3]
+
+
+def test_a_table_is_deleted_marker_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that the rest of a deletion that was interrupted is known as a table."""
+    path = Path(write(3, str(tmp_path), "numbers"))
+    removed: list[str] = []
+    monkeypatch.setattr(LocalFiles, "_remove", lambda self, gone: removed.append(Path(gone).name))
+    LocalFiles().delete(str(path))
+    assert removed[-1] == path.name
+    assert "_kwire" not in removed
+    assert len(removed) > 1

@@ -640,3 +640,16 @@ def test_acknowledgements_are_believed_however_much_was_sent_before() -> None:
     lane.next += 3 * FAR
     lane.acknowledge((lane.next + 500) & MASK)
     assert lane.hole == 500
+
+
+@pytest.mark.parametrize("flags", [SYN, SYN | ACK])
+def test_either_packet_of_a_handshake_shows_the_server_and_not_the_client(flags: int) -> None:
+    servers = Servers()
+    if flags == SYN:
+        servers.learn(between(40_000, 50_000, flags))
+        assert likely_client(servers, 45_000, 50_000) == 45_000
+        assert likely_client(servers, 40_000, 45_000) is None
+    else:
+        servers.learn(between(50_000, 40_000, flags))
+        assert likely_client(servers, 50_000, 45_000) == 45_000
+        assert likely_client(servers, 45_000, 40_000) is None

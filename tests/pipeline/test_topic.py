@@ -74,3 +74,19 @@ def test_wrong_usage(
     monkeypatch.chdir(tmp_path)
     assert run(["watch", "--topic", "packets", *arguments]) == 2
     assert told in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("key", "micros", "time"),
+    [
+        (None, 1_700_000_000_000_000, 1_700_000_000_000_000),
+        ((1_700_000_000_123_456).to_bytes(8, "big"), 7, 1_700_000_000_123_456),
+        ((1_700_000_000_123_456).to_bytes(8, "big") + b"more", 7, 1_700_000_000_123_456),
+        (b"short", 7, 7),
+        (b"a name of a host", 7, 7),
+        (b"a name of a host", -1, None),
+        (None, None, None),
+    ],
+)
+def test_times_are_microseconds(key: bytes | None, micros: int | None, time: int | None) -> None:
+    assert topic._time(key or b"", micros) == time
