@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import partial
+from html import unescape
 
 import pytest
 
@@ -11,8 +13,11 @@ from kwire_kafka.releases import RELEASES
 from kwire_spark.reports import libraries
 from kwire_spark.reports.advice import advice
 from kwire_spark.reports.client_usage import Client, Use
+from kwire_spark.reports.formats import markdown
 from kwire_spark.reports.libraries import CLIENT_APIS, JAVA, Tried, dotted, library_of, tried, works_since
+from kwire_spark.reports.page import page
 from kwire_spark.reports.readiness import report_on
+from kwire_spark.reports.text import LONGEST
 
 PRODUCE = 0
 
@@ -140,7 +145,9 @@ def test_the_report_ends_in_advice() -> None:
     texts = dict(zip(table.column("examples"), table.column("advice"), strict=True))
     assert texts[("a",)] == "Upgrade librdkafka 1.0.0 to 1.8.2 or newer."
     assert str(texts[("b",)]).startswith("Look at the settings of librdkafka 2.8.0, which can speak newer versions: ")
-    assert str(texts[("c",)]).startswith("It does not name its library: ask its owner. What works on 4.1.1, each or ")
+    assert str(texts[("c",)]).startswith(
+        "The library is not named: ask the owner. These libraries and newer ones work on 4.1.1: "
+    )
     assert "sarama 1.30.0" in str(texts[("c",)])
     accepted = report_on([Use(old, PRODUCE, "Produce", 9)], RELEASES["4.1.1"])
     assert "advice" not in [found.name for found in accepted.tables]
@@ -148,13 +155,31 @@ def test_the_report_ends_in_advice() -> None:
 
 def test_what_was_not_tried_is_not_promised() -> None:
     told = advised(client("a", "librdkafka 2.8.0"), {19: "CreateTopics"}, "4.1.1")
-    assert told.startswith(
-        "Upgrade librdkafka 2.8.0 to its newest release, or ask its owner: it sends old versions of Cr"
-    )
+    assert told.startswith("Upgrade librdkafka 2.8.0 to its newest release, or ask the owner. Old versions of Cr")
     nameless = advised(client("a"), {19: "CreateTopics"}, "4.1.1")
-    assert nameless.startswith("Upgrade its library to its newest release")
+    assert nameless.startswith("Upgrade the library to its newest release")
 
 
 @pytest.mark.parametrize("client_id", [None, ""])
 def test_a_client_without_id_is_named_by_its_address(client_id: str | None) -> None:
     assert str(client(client_id)) == "a client without id at 10.0.0.1"
+
+
+def test_advice_is_whole_on_the_page_and_in_markdown() -> None:
+    report = report_on([Use(client("c"), PRODUCE, "Produce", 1)], RELEASES["4.1.1"])
+    (text,) = report.table("advice").column("advice")
+    assert len(str(text)) > LONGEST
+    assert str(text) in unescape(page(report))
+    assert str(text) in unescape(markdown(report))
+
+
+def test_the_software_in_advice_is_bounded() -> None:
+    assert len(advised(client("c", "s" * 30_000), {PRODUCE: "Produce"}, "4.1.1")) < 1000
+
+
+def test_the_summary_names_sections_by_their_titles() -> None:
+    use = Use(client("c"), PRODUCE, "Produce", 1)
+    report = report_on([use], RELEASES["4.1.1"], unjudged=1, before=[])
+    named = re.findall('see "(.*?)"', " ".join(report.summary))
+    assert named == ["What to do", "Clients", "Since the earlier run"]
+    assert {*named} <= {table.title for table in report.tables}

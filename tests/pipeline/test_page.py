@@ -16,9 +16,10 @@ from kwire.guide import Guide
 from kwire_kafka import PROTOCOL
 from kwire_spark.reports import charts
 from kwire_spark.reports.charts import plain
+from kwire_spark.reports.formats import json_text, markdown
 from kwire_spark.reports.page import AT_ONCE, embedded, page
-from kwire_spark.reports.report import Chart, Report, Table
-from kwire_spark.reports.text import label, shown, visible
+from kwire_spark.reports.report import Chart, Column, Report, Table
+from kwire_spark.reports.text import file_name, label, shown, visible
 from tests.effort import examples
 from tests.pipeline.report_samples import HOSTILE, all_charts, report
 
@@ -193,3 +194,12 @@ def test_shown_text_can_be_seen_and_is_bounded(text: str) -> None:
     assert text != visible(text) or text.isprintable()
     assert len(visible(text, 20)) <= 20 * 10 + 25
     assert len(label(text)) <= 28
+
+
+def test_pages_and_markdown_have_names_of_files_without_folders() -> None:
+    table = Table("t", "T", rows=(("/home/me/a.pcap:17",),)).with_columns(Column("evidence", brief=file_name))
+    found = Report("r", "R", (), (table,))
+    for text in (page(found), markdown(found)):
+        assert "a.pcap:17" in text
+        assert "/home/me" not in text
+    assert "/home/me/a.pcap:17" in json_text(found)

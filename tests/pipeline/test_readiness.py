@@ -158,7 +158,7 @@ def test_what_administrators_send_is_not_said_between_brokers() -> None:
 def test_refusals_without_a_version_are_told() -> None:
     report = report_on([use(METADATA, 1)], RELEASES["4.1.1"], unjudged=2)
     assert report.exit_code == 0
-    assert report.summary[1] == "2 refusals in server logs without a version: see the table clients."
+    assert report.summary[1] == '2 refusals in server logs without a version: see "Clients".'
     assert len(report_on([], RELEASES["4.1.1"], unjudged=1).summary) == 2
 
 
@@ -287,7 +287,7 @@ def test_that_request_logs_alone_do_not_tell_all_is_said_where_nobody_is_refused
     assert said(logged)[1:] == (LOGS_ALONE,)
     assert said(logged, full(seen_in="capture"))[1:] == ()
     before_4 = said(logged, full(seen_in="request_log", api_key=PRODUCE, version=1))
-    assert before_4[2:] == ("Upgrade or reconfigure these clients before the brokers: see the table advice.",)
+    assert before_4[2:] == ('Upgrade or reconfigure these clients before the brokers: see "What to do".',)
     assert said()[1:] == ()
 
 
@@ -431,12 +431,12 @@ def test_what_changed_since_an_earlier_run() -> None:
         ("g", "4.1.1", "gone", "refused", None),
         ("m", "4.1.1", "other software", "ok", "ok"),
     ]
-    assert said == "Since the earlier run: 2 clients newly refused, 2 no longer: see the table changes."
+    assert said == 'Since the earlier run: 2 clients newly refused, 2 no longer: see "Since the earlier run".'
 
 
 def test_nothing_changed() -> None:
     said, rows = changes([use(PRODUCE, 1)], [use(PRODUCE, 1)], "4.0.0", "4.1.1")
     assert (said, rows) == (
-        "Since the earlier run: 0 clients newly refused, 0 no longer: see the table changes.",
+        'Since the earlier run: 0 clients newly refused, 0 no longer: see "Since the earlier run".',
         [],
     )

@@ -11,7 +11,7 @@ from kwire_spark.reports.judgement import Judgement
 from kwire_spark.reports.libraries import CLIENT_APIS, JAVA, dotted, library_of, tried, works_since
 from kwire_spark.reports.release_support import REFUSED
 from kwire_spark.reports.report import Column, Table
-from kwire_spark.reports.text import listed
+from kwire_spark.reports.text import listed, visible
 
 if TYPE_CHECKING:
     from kwire.releases import Releases
@@ -71,13 +71,13 @@ def advice_table(
 def advice(client: Client, refused: Mapping[int, str], target: str, since_of: Since) -> str:
     """What to do about a client of which ``target`` refuses versions of these APIs, key → name. ``since_of`` says
     from which version on a library works on it."""
-    library = library_of(client)
+    library, software = library_of(client), visible(client.software or "", 60)
     if not refused.keys() & set(CLIENT_APIS):  # what administrators send was not tried
-        name = str(library) if library else client.software or "its library"
+        name = str(library) if library else software or "the library"
         apis = listed([*refused.values()])
-        return f"Upgrade {name} to its newest release, or ask its owner: it sends old versions of {apis}."
+        return f"Upgrade {name} to its newest release, or ask the owner. Old versions of {apis} are sent."
     if library is None:
-        return _unknown(client, target, since_of)
+        return _unknown(software, target, since_of)
     since = since_of(library.name)
     name = "Kafka's Java clients" if library.name == JAVA else library.name
     taken = f" (its client id is the default of {name})" if library.is_guess else ""
@@ -94,12 +94,12 @@ def advice(client: Client, refused: Mapping[int, str], target: str, since_of: Si
     )
 
 
-def _unknown(client: Client, target: str, since_of: Since) -> str:
+def _unknown(software: str, target: str, since_of: Since) -> str:
     names = [name for name in dict.fromkeys(one.library for one in tried()) if name != JAVA]
     working = [f"{name} {dotted(found)}" for name in names if (found := since_of(name))]
     java = since_of(JAVA)
     working += [f"Kafka's Java clients {dotted(java)}"] if java else []
-    told = f"{client.software} is no library known here" if client.software else "It does not name its library"
+    first = f"{software} is no library known here" if software else "The library is not named"
     if not working:
-        return f"{told}: ask its owner."
-    return f"{told}: ask its owner. What works on {target}, each or newer: {', '.join(working)}."
+        return f"{first}: ask the owner."
+    return f"{first}: ask the owner. These libraries and newer ones work on {target}: {', '.join(working)}."

@@ -67,7 +67,7 @@ def with_counted(report: Report, rows: Sequence[Row], targets: Sequence[Release]
     if others:
         sentence = (
             f"Metrics count more requests of {counted(more, 'deprecated version')} than other inputs saw: "
-            "see the table metrics."
+            f'see "{COUNTED.title}".'
             if more
             else "Other inputs saw all that metrics count of deprecated versions."
         )

@@ -16,7 +16,7 @@ from urllib.parse import quote
 from xml.etree import ElementTree
 
 from kwire_spark.reports.report import FAILED, SKIPPED, Cell, Report, Table
-from kwire_spark.reports.text import in_utc, shown, visible
+from kwire_spark.reports.text import in_utc, shown_in, visible
 
 MARKDOWN_ROWS = 200
 """Rows of a table in Markdown: pages of pull requests are limited; the files have all of them."""
@@ -94,7 +94,7 @@ def _markdown_table(report: Report, table: Table) -> Iterator[str]:
 
 
 def _markdown_cell(report: Report, table: Table, row: Sequence[Cell], place: int) -> str:
-    text, address = escaped(shown(row[place])), report.link(table, row, place)
+    text, address = escaped(shown_in(table.columns[place], row[place])), report.link(table, row, place)
     return f"[{text}](<{quote(address, safe=_ADDRESS).replace('&', '&amp;')}>)" if address else text
 
 

@@ -18,7 +18,7 @@ from importlib.resources import files
 from typing import Any
 
 from kwire_spark.reports.report import Cell, Column, Report, Table
-from kwire_spark.reports.text import counted, shown, visible
+from kwire_spark.reports.text import counted, shown_in, visible
 
 
 def page(report: Report) -> str:
@@ -56,7 +56,7 @@ Shown = tuple[str, str, str, str, str]
 def cells(report: Report, table: Table, row: Sequence[Cell], places: Sequence[int]) -> Iterator[Shown]:
     """What a page shows of a row."""
     for place in places:
-        cell, text = row[place], shown(row[place])
+        cell, text = row[place], shown_in(table.columns[place], row[place])
         layout = kind(cell) or ("long" if len(text) > LONG else "")
         yield text, sort_key(cell), layout, marked(table.columns[place], cell), report.link(table, row, place)
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from kwire_kafka.releases import RELEASES
 from kwire_spark.reports import charts
-from kwire_spark.reports.advice import advice_table
+from kwire_spark.reports.advice import ADVICE, advice_table
 from kwire_spark.reports.client_usage import Client, collected, uses_of
 from kwire_spark.reports.counted import with_counted
 from kwire_spark.reports.judgement import Judged, Judgement
@@ -142,14 +142,14 @@ def _summary(
         yield from _way(judgement, breaking, releases)
     refused = {client for judgement in judgements for client in judgement.refused()}
     if refused:
-        yield "Upgrade or reconfigure these clients before the brokers: see the table advice."
+        yield f'Upgrade or reconfigure these clients before the brokers: see "{ADVICE.title}".'
     seen = max(map(_refused_already, judgements))
     if seen:
         yield f"{counted(seen, 'request')} of theirs {'was' if seen == 1 else 'were'} refused already."
     if clients and more:
         yield f"{counted(more, 'row')} of clients, APIs and versions left out, accepted ones first."
     if unjudged:
-        yield f"{counted(unjudged, 'refusal')} in server logs without a version: see the table clients."
+        yield f"{counted(unjudged, 'refusal')} in server logs without a version: see \"Clients\"."
 
 
 def _verdict(judgement: Judgement, clients: int) -> str:

@@ -19,7 +19,7 @@ class Column:
     """``name`` is the name in files, ``title`` the heading.
 
     ``mark`` maps values to the colour of their cells: ``bad``, ``warn`` or ``good``. ``brief`` shortens a text for
-    the terminal, which has less room than a page; texts of ``whole`` columns are never cut there.
+    people: JSON, CSV and Parquet have all of it. Texts of ``whole`` columns are never cut.
     """
 
     name: str

@@ -67,7 +67,7 @@ def _sentence(rows: Sequence[Row]) -> str:
     no_longer = {row["client_id"] for row in rows if row["before"] == REFUSED != row["now"]}
     return (
         f"Since the earlier run: {counted(len(newly), 'client')} newly refused, "
-        f"{len(no_longer):,} no longer: see the table changes."
+        f'{len(no_longer):,} no longer: see "{CHANGES.title}".'
     )
 
 

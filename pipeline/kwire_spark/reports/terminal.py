@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kwire_spark.reports.page import is_numeric, kind, marked
 from kwire_spark.reports.report import Cell, Column, Report, Table
-from kwire_spark.reports.text import shown, time, visible
+from kwire_spark.reports.text import shown_in, time, visible
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -106,8 +106,7 @@ def _text(column: Column, cell: Cell) -> str:
     """A cell in brief: times without fractions of seconds, texts shortened by ``brief``."""
     if isinstance(cell, datetime):
         return time(cell)[: len("2026-01-02 03:04:05")]
-    longest = 1000 if column.whole else WIDEST
-    return shown(column.brief(cell) if column.brief and isinstance(cell, str) else cell, longest)
+    return shown_in(column, cell, WIDEST)
 
 
 def _left_out(table: Table, places: list[int], rows: int) -> str:

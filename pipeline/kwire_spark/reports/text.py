@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
-from kwire_spark.reports.report import Cell
+from kwire_spark.reports.report import Cell, Column
 
 LONGEST = 200
 """Maximum number of characters shown; files have the whole text."""
+WHOLE = 1 << 20
+"""Maximum number of characters shown of texts that are not cut."""
 
 
 def shown(cell: Cell, longest: int = LONGEST) -> str:
@@ -28,6 +30,12 @@ def shown(cell: Cell, longest: int = LONGEST) -> str:
     if isinstance(cell, tuple):
         return listed([visible(str(value), longest) for value in cell], longest)
     return visible(str(cell), longest)
+
+
+def shown_in(column: Column, cell: Cell, longest: int = LONGEST) -> str:
+    """Return a cell of this column for people: in brief if the column has a brief form, uncut if it is whole."""
+    brief = column.brief(cell) if column.brief and isinstance(cell, str) else cell
+    return shown(brief, WHOLE if column.whole else longest)
 
 
 def visible(text: str, longest: int = LONGEST) -> str:
