@@ -13,7 +13,11 @@ from kwirec.guide.kips import kip_address, read_kips
 from kwirec.guide.releases import Releases, line_of
 from kwirec.guide.rows import rows
 from kwirec.guide.site import Inputs
+from kwirec.ir.schema import IMPLICIT
+from kwirec.lowering.layout import SCALARS, MessageLayout, StructKind, TagLayout
 from kwirec.merge.history import ApiFacts, History
+from kwirec.merge.proof import as_of
+from tests.guide.conftest import CLOCKWORK, loaded
 from tools.kips import kips
 
 
@@ -71,6 +75,25 @@ def test_tagged_fields_that_came_later_are_not_other_bytes(union: Inputs) -> Non
             for one in union.history.exceptions
             if one.message == name and one.version in union.layouts.by_message[name]
         }, name
+
+
+def test_tagged_fields_within_others_that_came_with_their_version_are_no_news() -> None:
+    number = SCALARS["int8"]
+    inner = StructKind("Inner", (), (TagLayout("Second", 1, number, 0, since="3.0.0"),))
+    root = StructKind("M", (), (TagLayout("Outer", 0, inner, IMPLICIT, since="2.0.0"),))
+    layout = MessageLayout("M", root)
+    message = next(one for one in loaded(CLOCKWORK).schema.messages if one.name == "Gear")
+
+    def told(*releases: str) -> list[str]:
+        history = History(releases={release: {} for release in releases})
+        for release in releases:
+            history.record_layout(message.name, 0, as_of(layout, release).fingerprint, release)
+        return list(former(message, {0: layout}, history))
+
+    second = "Version 0 had no outer.second (tag 1) before 3.0.0."
+    assert told("2.0.0", "3.0.0") == [second]
+    assert told("1.0.0", "3.0.0") == ["Version 0 had no outer (tag 0) before 2.0.0.", second]
+    assert told("3.0.0") == []
 
 
 def test_null_that_is_allowed_later_is_named(union: Inputs) -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kwirec.frontend.syntax import Literal
-from kwirec.ir.literals import typed_default
+from kwirec.ir.literals import default_literal, typed_default
 from kwirec.ir.schema import IMPLICIT, INTEGER_RANGES, PRIMITIVES, ArrayType, PrimitiveType, StructType, Type
 
 ARRAY = ArrayType(PrimitiveType("int32"))
@@ -145,3 +145,15 @@ def test_what_is_no_default(name: str, literal: Literal, reason: str) -> None:
 def test_arrays_and_structs_are_empty_or_null(type_: Type, literal: Literal) -> None:
     with pytest.raises(ValueError, match="only be empty"):
         typed_default(literal, type_)
+
+
+def test_defaults_are_spelled_as_definitions_do() -> None:
+    assert [default_literal(one) for one in (None, True, False, -7, 1.5, "a", b"\x00" * 16, IMPLICIT)] == [
+        *("null", "true", "false", "-7", "1.5", "a", "A" * 22, None)
+    ]
+
+
+@pytest.mark.parametrize("literal", [True, False])
+def test_what_is_no_number_with_a_fraction(literal: bool) -> None:
+    with pytest.raises(ValueError, match="not a number"):
+        typed_default(literal, of("float64"))
