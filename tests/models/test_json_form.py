@@ -160,6 +160,18 @@ def test_errors_say_where() -> None:
             CreateTopicsRequest.from_json(value, 4)
 
 
+def test_a_size_of_records_is_not_negative() -> None:
+    partition = {"index": 0, "recordsSizeInBytes": -1}
+    body = {
+        "transactionalId": None,
+        "acks": 1,
+        "timeoutMs": 1,
+        "topicData": [{"name": "t", "partitionData": [partition]}],
+    }
+    with pytest.raises(JsonFormError, match="invalid size -1"):
+        PROTOCOL["ProduceRequest"].from_json(body, 9, empty_records=True)
+
+
 def test_a_field_by_two_of_its_names() -> None:
     body = next(
         v.json for v in vectors.messages(vectors.RELEASES[-1]) if (v.message, v.version) == ("FetchRequest", 4)

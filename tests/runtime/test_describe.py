@@ -15,7 +15,7 @@ from syrupy.assertion import SnapshotAssertion
 
 import kwire_kafka
 from kwire.command import main
-from kwire.schema import description, fields, walk
+from kwire.schema import description, fields, valid_version, walk
 from kwire_kafka import PROTOCOL, FetchRequest
 from kwire_kafka.api.fetch import FetchTopic
 
@@ -71,6 +71,33 @@ def test_help_shows_every_field() -> None:
     for field in fields(FetchTopic):
         assert f"{field.name} ({field.type}, versions {field.versions.start}-{field.versions.stop - 1})" in text
         assert description(FetchTopic, field.name)[:40] in text
+
+
+def test_one_version_is_written_as_one() -> None:
+    """In ``help()``, where a field is in a single version."""
+    assert "zk_migration_ready (bool, versions 3-" in (kwire_kafka.ApiVersionsResponse.__doc__ or "")
+    single = [
+        (cls, field)
+        for cls in map(PROTOCOL.__getitem__, PROTOCOL)
+        for field in cls.FIELDS
+        if len(field.versions) == 1
+    ]
+    assert single
+    for cls, field in single:
+        assert f"{field.name} ({field.type}, version {field.versions.start})" in " ".join((cls.__doc__ or "").split())
+
+
+def test_a_field_is_printed_without_what_is_usual() -> None:
+    field = fields(FetchTopic)[0]
+    assert repr(field).startswith("Field('topic', 'Topic', 'string', range(")
+    assert "tag=" not in repr(field)
+    assert "nullable=" not in repr(field)
+
+
+@pytest.mark.parametrize("version", [3.0, 3.7, "3", None])
+def test_a_version_is_a_whole_number(version: object) -> None:
+    with pytest.raises(TypeError):
+        valid_version(FetchRequest, version)  # type: ignore[arg-type]
 
 
 def test_every_field_has_a_description() -> None:

@@ -159,6 +159,13 @@ def test_case_tag_below_versions() -> None:
     assert read.encode(12) == wrong
 
 
+def test_policies_are_equal_if_their_choices_are() -> None:
+    assert Policy() == STRICT != LIKE_KAFKA
+    assert hash(Policy()) == hash(STRICT)
+    for other in (None, 5, "strict"):
+        assert STRICT.__eq__(other) is NotImplemented
+
+
 SAME = ("bool", "negative-length", "long-varint", "wide-varint", "struct-mark")
 
 

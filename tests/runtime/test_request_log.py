@@ -113,6 +113,17 @@ def test_the_pause_that_a_response_asks_for_is_a_whole_number(said: Any, found: 
     assert parsed(logged(response=said)).response_throttle_ms == found
 
 
+@pytest.mark.parametrize(("code", "version"), [(35, 0), (42, 3), (0, 3)])
+def test_only_an_unknown_version_is_answered_in_version_0(code: int, version: int) -> None:
+    header = {"requestApiKey": 18, "requestApiVersion": 3, "correlationId": 1}
+    assert parsed(logged(requestHeader=header, response={"errorCode": code})).body_version == version
+
+
+@pytest.mark.parametrize("name", ["errorCode", "acknowledgeErrorCode", "partitionErrorCode"])
+def test_error_codes_have_names_of_several_kinds(name: str) -> None:
+    assert parsed(logged(response={"topics": [{name: 6, "timeoutMs": 7}]})).error_codes == [6]
+
+
 def test_an_empty_string_is_no_body() -> None:
     line = parsed(logged(request="", response=""))
     assert line.request is None

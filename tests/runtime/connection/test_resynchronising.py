@@ -352,6 +352,26 @@ def test_two_holes_in_a_response() -> None:
     assert following.position == len(data)
 
 
+def test_what_follows_the_first_of_two_holes_is_no_part_of_the_header() -> None:
+    """Both holes are in one request; the bytes between them are not those after the client id."""
+    message = HeartbeatRequest(group_id="\0" * 100)  # each of which passes for the end of a header
+    _, data = asked(message, 4, 258, client_id="a client with a long name")
+    for first in range(14, 40):
+        connection = decoder()
+        events = connection.feed(CLIENT, data[:first], 1.0)
+        events += connection.gap(CLIENT, 10, 2.0)
+        events += connection.feed(CLIENT, data[first + 10 : 80], 3.0)
+        events += connection.gap(CLIENT, 10, 4.0)
+        events += connection.feed(CLIENT, data[90:], 5.0)
+        damaged = events[-1]
+        assert isinstance(damaged, Undecodable)
+        assert (damaged.name, damaged.correlation_id) == ("Heartbeat", 258)
+        assert damaged.missing == 20
+        client = getattr(damaged.header, "client_id", None)
+        assert client in (None, "", "a client with a long name")
+        assert not client or first >= 39
+
+
 @pytest.mark.parametrize("size", [0, 60])
 def test_a_gap_over_frames_is_followed_by_a_search(size: int) -> None:
     connection = decoder()
