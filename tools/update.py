@@ -66,6 +66,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--check", action="store_true", help="only say which releases are missing")
     options = parser.parse_args(arguments)
     try:
+        if options.check:
+            for release, messages in read_history(UNION).unpublished.items():
+                print(
+                    f"{release} is incomplete: Maven lacked the modules with {', '.join(messages)}", file=sys.stderr
+                )
         wanted = sorted(options.release, key=release_key) or missing(releases())
         if options.check or not wanted:
             print("\n".join(wanted) or "no release is missing")
@@ -102,7 +107,7 @@ def take_in(jars: Jars) -> Update:
     """Merge one release, and write its error codes, the values of its enums, and its facts."""
     findings = Report()
     found, classes = error_codes.error_codes(jars), enum_classes.classes_of(jars.folder)
-    outcome = merge(UNION, jars.release, [jars.folder], findings)
+    outcome = merge(UNION, jars.release, [jars.folder], findings, incomplete=bool(jars.missing))
     if outcome.failed:
         reasons = [*(one.message for one in findings.diagnostics), *outcome.conflicts]
         reasons += map(str, outcome.proof.mismatches if outcome.proof else ())

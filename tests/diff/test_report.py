@@ -135,7 +135,7 @@ def test_configuration_of_the_project() -> None:
     ("arguments", "reason"),
     [
         (["git:nowhere", "new"], "git"),
-        (["release:1.2.3.4", "new"], "no definitions|no release"),
+        (["release:1.2.3.4", "new"], "no definitions|needs a union"),
         (["old", "nowhere"], "K001"),
         (["old", "Broken.json"], "K101"),
         (["old"], "Missing argument"),

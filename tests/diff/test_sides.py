@@ -104,6 +104,18 @@ def test_sides_that_cannot_be_had(repository: Path, old: str, new: str, reason: 
     assert not (repository / "x").exists()
 
 
+def test_a_release_without_a_union_says_what_it_needs(tmp_path: Path) -> None:
+    (tmp_path / "Clock.json").write_text(clock())
+    with pytest.raises(SideError, match=r"needs a union of releases, and .* is none: name one with --union"):
+        read_sides("release:4.4.0", str(ARCHIVE) + "!4.0.0.jsonl", tmp_path, Report())
+
+
+def test_a_message_of_a_module_that_was_not_published_is_not_removed() -> None:
+    old, new = sides("release:4.3.1", "release:4.4.0")
+    assert "SubscriptionInfoData" in new.incomparable
+    assert "SubscriptionInfoData" not in {message.name for message in old.schema.messages}
+
+
 def test_a_path_that_is_not_there_is_reported(tmp_path: Path) -> None:
     report = Report()
     read_sides(str(tmp_path / "nowhere"), str(ARCHIVE) + "!4.0.0.jsonl", UNION, report)

@@ -38,12 +38,17 @@ class Union:
         if all(isinstance(one, Path) for one in definitions):
             paths = [one for one in definitions if isinstance(one, Path)]
         else:
-            paths = [self.sources / f"{release}.jsonl"]
-            paths[0].write_text("\n".join(map(json.dumps, definitions)) + "\n")
+            paths = [self.bundle(release, definitions)]
         report = Report()
         outcome = merge(self.root, release, paths, report)
         assert report.diagnostics == []
         return outcome
+
+    def bundle(self, release: str, definitions: Iterable[Definition | Path]) -> Path:
+        """A file with these definitions."""
+        path = self.sources / f"{release}.jsonl"
+        path.write_text("\n".join(map(json.dumps, definitions)) + "\n")
+        return path
 
     def files(self) -> dict[str, str]:
         """Every file of the union and its text."""

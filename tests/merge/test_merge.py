@@ -202,6 +202,27 @@ def test_an_exception_holds_for_the_releases_that_it_names_and_for_no_other(unio
     assert list(map(str, outcome.proof.mismatches)) == ["Clock version 0 of 1.1.0: the bytes differ"]
 
 
+def test_messages_of_a_module_that_was_not_published_are_noted_until_it_is(union: Union) -> None:
+    def unpublished() -> list[str] | None:
+        noted: list[str] | None = json.loads((union.root / "releases.json").read_text())["2.0.0"].get("unpublished")
+        return noted
+
+    both = [request(field("Id")), data(field("Time"))]
+    union.merge("1.0.0", *both)
+    outcome = merge(union.root, "2.0.0", [union.bundle("2.0.0", both[:1])], Report(), incomplete=True)
+    assert not outcome.failed
+    assert unpublished() == ["Clock"]
+    union.merge("2.0.0", *both)
+    assert unpublished() is None
+
+
+def test_the_note_on_other_bytes_names_ranges_of_releases(union: Union) -> None:
+    for release in ("1.0.0", "1.1.0", "1.2.0"):
+        union.merge(release, data(field("Time", "int32")))
+    outcome = union.merge("2.0.0", data(field("Time", "int64")))
+    assert outcome.notes == ["Clock version 0: other bytes in 1.0.0..1.2.0; say why in exceptions.json"]
+
+
 def test_an_array_may_become_one_of_structs_with_that_field_alone(union: Union) -> None:
     """The bytes of classic versions stay the same, so there is nothing to except."""
     union.merge("1.0.0", data(field("Ticks", "[]int32")))

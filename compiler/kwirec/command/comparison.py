@@ -132,7 +132,7 @@ def _read_sides(old: str, new: str, union: Path, notation: Notation | None) -> t
         sys.exit(USAGE)
     if incomparable := sorted(before.incomparable | after.incomparable):
         names = ", ".join(incomparable)
-        echo(f"not compared (release differs from the union, see exceptions.json): {names}", err=True)
+        echo(f"not compared (see exceptions.json, and unpublished in releases.json): {names}", err=True)
     return before, after
 
 

@@ -29,18 +29,18 @@ SIGNS = {Severity.ERROR: "🔴", Severity.WARNING: "🟡", Severity.NOTE: "⚪"}
 
 
 def render_markdown(judgement: Judgement, old: Side, new: Side, guide: str = "") -> str:
-    """The report: APIs ordered by key, then other messages by name; with links if there is a ``guide``."""
+    """The report: what breaks first, APIs ordered by key, then other messages by name. ``guide`` is linked."""
     lines = [f"## Protocol changes: {code(old.name)} → {code(new.name)}", ""]
     counts = summary(judged.diagnostic for judged in judgement.findings)
     waived = f", {len(judgement.waived)} waived" if judgement.waived else ""
     lines.append(f"**{'Breaking' if judgement.breaking else 'Not breaking'}**: {counts}{waived}.")
     if incomparable := sorted(old.incomparable | new.incomparable):
         names = ", ".join(map(code, incomparable))
-        lines += ["", f"Not compared (the release differs from the union, see `exceptions.json`): {names}."]
+        lines += ["", f"Not compared (see `exceptions.json`, and `unpublished` in `releases.json`): {names}."]
     groups: dict[tuple[int, str], list[JudgedChange]] = {}
     for judged in judgement.findings:
         groups.setdefault(_group(judged.change), []).append(judged)
-    for (_, title), findings in sorted(groups.items()):
+    for (_, title), findings in sorted(groups.items(), key=lambda group: (not _breaks(group[1]), group[0])):
         lines += ["", *_section(title, findings, guide)]
     if judgement.waived:
         lines += ["", "### Waived", ""]
@@ -49,6 +49,10 @@ def render_markdown(judgement: Judgement, old: Side, new: Side, guide: str = "")
             for judged in judgement.waived
         ]
     return "\n".join(lines) + "\n"
+
+
+def _breaks(findings: Iterable[JudgedChange]) -> bool:
+    return any(judged.severity is Severity.ERROR for judged in findings)
 
 
 def _reason(judged: JudgedChange) -> str:

@@ -21,16 +21,22 @@ class UnknownReleaseError(LookupError):
 
 
 def release_schema(union: Schema, root: Path, release: str) -> tuple[Schema, frozenset[str]]:
-    """The schema of a release, and the names of messages whose layouts differ from the union."""
+    """The schema of a release, and the names of messages that cannot be compared: their layouts differ from the
+    union, or their module was not published with the release.
+    """
     history = read_history(root)
     if release not in history.releases:
+        if not history.releases:
+            raise UnknownReleaseError(
+                f"`release:{release}` needs a union of releases, and `{root.as_posix()}` is none: "
+                "name one with --union"
+            )
         known = ", ".join(sorted(history.releases, key=release_key))
-        raise UnknownReleaseError(
-            f"unknown release `{release}`: the union in `{root.as_posix()}` has {known or 'no releases'}"
-        )
+        raise UnknownReleaseError(f"unknown release `{release}`: the union in `{root.as_posix()}` has {known}")
     versions = _versions(union, history, release)
     messages = (_as_of(message, versions.get(message.name, NONE), history, release) for message in union.messages)
     incomparable = frozenset(entry.message for entry in history.exceptions if release in entry.releases)
+    incomparable |= frozenset(history.unpublished.get(release, ()))
     return replace(union, messages=tuple(message for message in messages if message.valid)), incomparable
 
 

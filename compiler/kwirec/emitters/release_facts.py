@@ -92,13 +92,14 @@ def version_facts(matrix: MessageMatrix, history: History) -> Iterator[dict[str,
         accepting = (name for name, versions in accepts.items() if version in versions)
         having = set(accepting if message.is_rpc else prints)
         others = (name for name, fingerprint in prints.items() if fingerprint != shape.layout.fingerprint)
+        here = newest is None or newest in having or message.name in history.unpublished.get(newest, ())
         status = "unstable" if version in unstable else "deprecated" if version in deprecated else "stable"
         yield {
             "version": version,
             "header": headers.get(version),
             "flexible": shape.layout.is_flexible,
             "layout": shape.layout.fingerprint,
-            "status": status if newest is None or newest in having else "removed",
+            "status": status if here else "removed",
             "releases": spans(having, history.names),
             "other_bytes_in": spans(others, history.names),
         }

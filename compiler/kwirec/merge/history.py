@@ -72,6 +72,8 @@ class History:
     sources: dict[str, str] = field(default_factory=dict)
     layouts: dict[str, dict[int, dict[str, str]]] = field(default_factory=dict)
     exceptions: list[ExceptionEntry] = field(default_factory=list)
+    unpublished: dict[str, list[str]] = field(default_factory=dict)
+    """Messages of modules that were not published with a release: they are neither in it nor removed by it."""
 
     @property
     def names(self) -> list[str]:
@@ -104,6 +106,7 @@ class History:
     def forget(self, release: str) -> None:
         """Drop what an earlier merge of this release recorded, so that merging again replaces it."""
         self.releases.pop(release, None)
+        self.unpublished.pop(release, None)
         left = [entry for entry in self.evidence() if entry[2] != release]
         self.layouts.clear()
         for message, version, other, fingerprint in left:
@@ -115,6 +118,8 @@ class History:
             for version, prints in self.layouts.pop(old).items():
                 for release, fingerprint in prints.items():
                     self.record_layout(new, version, fingerprint, release)
+            for messages in self.unpublished.values():
+                messages[:] = [new if message == old else message for message in messages]
             for entry in self.exceptions:
                 entry.message = new if entry.message == old else entry.message
 
@@ -137,6 +142,8 @@ def read_history(root: Path) -> History:
         for release, facts in _read(path, {}).items():
             history.sources[_text(release, "a release")] = _text(facts["source"])
             history.releases[release] = {int(key): _api_facts(**api) for key, api in facts["apis"].items()}
+            if lacking := [_text(message) for message in facts.get("unpublished", ())]:
+                history.unpublished[release] = lacking
         path = root / LAYOUTS
         raw = _read(path, {"releases": [], "messages": {}})
         order = [_text(release, "a release") for release in raw["releases"]]
@@ -178,6 +185,7 @@ def history_files(history: History) -> dict[str, str]:
     releases = {
         release: {
             "source": history.sources.get(release, "definitions"),
+            **({"unpublished": sorted(lacking)} if (lacking := history.unpublished.get(release)) else {}),
             "apis": {key: _facts(facts) for key, facts in sorted(history.releases[release].items())},
         }
         for release in history.names

@@ -20,7 +20,7 @@ from kwirec.ir.schema import name_overlap
 from kwirec.lowering import Layouts, lower
 from kwirec.merge.align import align
 from kwirec.merge.draft import MessageDraft, draft_of
-from kwirec.merge.history import ApiFacts, ExceptionEntry, History, history_files, read_history, release_key
+from kwirec.merge.history import ApiFacts, ExceptionEntry, History, history_files, read_history, release_key, spans
 from kwirec.merge.join import join
 from kwirec.merge.proof import Proof, grew_by_tags, prove
 from kwirec.merge.writer import definition_text
@@ -56,8 +56,14 @@ class MergeOutcome:
         return self.proof is None or bool(self.conflicts) or bool(self.proof.mismatches)
 
 
-def merge(root: Path, release: str, paths: Sequence[Path], report: Report) -> MergeOutcome:
-    """Merge the definitions under ``paths`` into the union in ``root``; ``report`` receives the findings."""
+def merge(
+    root: Path, release: str, paths: Sequence[Path], report: Report, *, incomplete: bool = False
+) -> MergeOutcome:
+    """Merge the definitions under ``paths`` into the union in ``root``; ``report`` receives the findings.
+
+    If the release is ``incomplete``, some of its modules were not published. Messages of the release before that
+    ``paths`` lack are then noted as not published.
+    """
     outcome = MergeOutcome(release)
     incoming = _load(paths, report)
     union = _load([root], report, required=False) if root.exists() else Schema(messages=())
@@ -66,6 +72,8 @@ def merge(root: Path, release: str, paths: Sequence[Path], report: Report) -> Me
     merger = _Merger(union, incoming, release, read_history(root), outcome)
     texts = merger.run(root)
     merger.check_nothing_is_lost()
+    if incomplete:
+        merger.note_unpublished()
     before = {Path(message.decl.span.source.name) for message in union.messages}
     outcome.conflicts += _misplaced(root, sorted(before | texts.keys()))
     if outcome.conflicts:
@@ -145,6 +153,16 @@ class _Merger:
             self._outcome.conflicts.append(
                 f"{self._release} was merged with {shown}, which SOURCE lacks: name the sources of all its modules"
             )
+
+    def note_unpublished(self) -> None:
+        """Note the messages of the release before that this one lacks, because modules of it were not published."""
+        at = release_key(self._release)
+        before = max((r for r in self.history.merged if release_key(r) < at), key=release_key, default=None)
+        there = {message for message, _ in self.history.evidence_of(self._release)}
+        known = {message for message, _ in self.history.evidence_of(before)} if before else set()
+        known.update(self.history.unpublished.get(before or "", ()))
+        if lacking := sorted(known - there):
+            self.history.unpublished[self._release] = lacking
 
     def run(self, root: Path) -> dict[Path, str]:
         """The texts of all definition files of the new union."""
@@ -275,8 +293,9 @@ class _Merger:
             elif fresh := sorted(having - listed, key=release_key):
                 self.history.exceptions.append(ExceptionEntry(name, version, fresh, now, ""))
                 moved = f", now version {now}" if now is not None else ""
+                where = spans(fresh, self.history.merged)
                 self._outcome.notes.append(
-                    f"{name} version {version}: other bytes in {', '.join(fresh)}{moved}; say why in exceptions.json"
+                    f"{name} version {version}: other bytes in {where}{moved}; say why in exceptions.json"
                 )
 
     def _with_equal_bytes(
