@@ -9,11 +9,14 @@ from functools import cache
 
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # of glibc: man 3 mallopt
 _KEPT = 64 << 20
+_OWN = 1 << 20
+"""Memory of this size or more is mapped by itself, and given back when it is freed. In the heap, the first bytes that
+are kept of large unfinished frames would keep all of it: each leaves a hole that is too small for the next frame."""
 
 
 @cache
 def tune_worker() -> None:
-    """Called before each task; takes effect once per process, since workers are reused.
+    """Called before each task; has effect once per process, since workers are reused.
 
     The garbage collector skips imported modules and runs rarely: rows are short-lived and without cycles, and
     scanning the modules again and again would take as long as making rows. Up to 64 MB of freed memory stay in the
@@ -24,4 +27,4 @@ def tune_worker() -> None:
     with suppress(OSError, AttributeError, TypeError):  # without glibc
         libc = ctypes.CDLL(None)
         libc.mallopt(_M_TRIM_THRESHOLD, _KEPT)
-        libc.mallopt(_M_MMAP_THRESHOLD, _KEPT // 2)
+        libc.mallopt(_M_MMAP_THRESHOLD, _OWN)

@@ -56,6 +56,8 @@ PROMISE = 450_000_000
 MOST_SECONDS = 120
 """Processor time for a file, whatever it is."""
 MB = 1_000_000
+PADDING = 20 * MB
+"""So much more has a compressed capture, whose content may be 200 times its size."""
 LINE = "{:45} {:>9} {:>9} {:>7} {:>4}"
 BROKER = Peer("10.1.0.9", 9092)
 
@@ -153,6 +155,7 @@ def in_turn(connections: Iterable[Iterator[TcpPacket]]) -> Iterator[TcpPacket]:
 
 def capture(packets: Iterable[TcpPacket]) -> bytes:
     file = BytesIO()
+    file.write(pack("<II", 0x184D2A50, PADDING) + bytes(PADDING))  # a frame that is passed over
     with zstandard.open(file, "wb", closefd=False) as out:
         out.write(pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 262144, ETHERNET))
         for packet in packets:
@@ -223,6 +226,11 @@ def captures(name: str, number: int, sent: Callable[[int], Sent], first: int = 1
         yield File(f"{name}, {rows}", "capture.pcap.zst", content, "kafka_capture", {"rows": rows})
 
 
+def unfinished(number: int, size: int) -> bytes:
+    """A capture of so many connections, one after the other, each with so many bytes of a frame that never ends."""
+    return capture(packet for n in range(number) for packet in connection(n, [(CLIENT, UNFINISHED + bytes(size))]))
+
+
 def _capture(number: int, sent: Callable[[int], Sent], first: int) -> bytes:
     return capture(in_turn(connection(n, sent(n), first) for n in range(number)))
 
@@ -237,6 +245,8 @@ FILES = [
     *captures("4 connections, requests unanswered", 4, lambda n: ((CLIENT, quotas(MB, i)) for i in range(16))),
     *captures("a frame of 30 MB", 1, lambda n: [(CLIENT, quotas(30 * MB)), (CLIENT, FETCH)]),
     *captures("100 unfinished frames", 100, lambda n: chain([(CLIENT, UNFINISHED)], repeat((CLIENT, bytes(MB)), 10))),
+    File("300 unfinished frames, in turn", "c.pcap.zst", partial(unfinished, 300, 10 * MB), "kafka_capture"),
+    File("600 unfinished frames, in turn", "c.pcap.zst", partial(unfinished, 600, 3 * MB), "kafka_capture"),
     segment("a record of 10 million headers", lambda: squeezed(headers(10 * MB), 1)),
     File("a line of 60 MB", REQUESTS, lambda: gzip.compress(logged(60 * MB)), "kafka_request_log"),
     # as large as the limits allow

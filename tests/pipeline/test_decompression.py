@@ -6,12 +6,13 @@ import io
 import lzma
 import random
 import tracemalloc
+from collections import deque
 from pathlib import Path
 
 import pytest
 
 from kwire_spark.inputs import find
-from kwire_spark.storage import DamagedStreamError, Window, is_compressed
+from kwire_spark.storage import DamagedStreamError, Window, decompression, is_compressed
 from kwire_spark.storage.decompression import CHUNK, SMALL_STEP, decompressed
 from tests.pipeline.packing import COMPRESS
 
@@ -95,6 +96,22 @@ def test_a_bomb_takes_little_memory(tmp_path: Path, name: str) -> None:
     assert tracemalloc.get_traced_memory()[1] < 20 << 20
     tracemalloc.stop()
     assert size == 60_000_000
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_file_may_not_become_a_multiple_of_itself(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(decompression, "MAX_FREE", 1 << 20)
+    path = tmp_path / "bomb"
+    path.write_bytes(COMPRESS[name](bytes(64 << 20)))
+    window = Window(str(path))
+    if path.stat().st_size * decompression.MAX_RATIO >= 64 << 20:
+        return  # LZ4 cannot do it
+    with pytest.raises(DamagedStreamError, match="more than 200 times its size"):
+        deque(iter(lambda: window.advance(len(window.buffer)), False), maxlen=0)
+    assert window.base < 32 << 20
+    window.close()
 
 
 def test_xz_that_asks_for_much_memory_is_refused() -> None:

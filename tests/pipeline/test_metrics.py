@@ -277,13 +277,15 @@ def test_what_cannot_be_read_is_said(
     ("text", "reason"),
     [
         ('{"deprecatedrequests": ', "JSON that cannot be parsed"),
-        ("[" * 2000 + '"deprecatedrequests"', "JSON that cannot be parsed"),
+        ("[" * 1000 + '"deprecatedrequests"', "JSON that cannot be parsed"),
         ('{"deprecatedrequests":\n' + "1,\n" * 2000, "JSON of more than 0 MB: ask for these MBeans alone"),
+        ('{"deprecatedrequests":[' + "[]," * 800, "JSON of more than 1,000 values: ask for these MBeans alone"),
         ('{"deprecatedrequests":\n' + "1," * 3000, "a line of 6000 bytes is skipped"),
     ],
 )
 def test_hostile_json(text: str, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dumps, "LARGEST_JSON", 4000)
+    monkeypatch.setattr(dumps, "MAX_VALUES", 1000)
     (tmp_path / "a.json").write_text(text)
     (row,) = rows_of(tmp_path / "a.json")
     assert row["_corrupt"].startswith(reason)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import bz2
+import io
 import lzma
 import re
 import zlib
 from collections.abc import Callable, Generator, Iterator
 from contextlib import suppress
 from itertools import islice
-from typing import BinaryIO
+from typing import BinaryIO, cast
 
 CHUNK = 1 << 17
 """How many bytes are read at a time: few enough to stay in a core's cache while they are processed."""
@@ -26,6 +27,10 @@ STEP = 1 << 8
 """How many bytes of zstd are decompressed at a time: they yield at most 8 MB, since a block has at least 4 bytes."""
 SMALL_STEP = 1 << 12
 """How many bytes are taken from Arrow at a time: an error loses no more than these."""
+MAX_FREE = 1 << 26
+"""Decompressed bytes of a file that are read in any case."""
+MAX_RATIO = 200
+"""How many times its bytes a larger file may become: traffic and logs do not get above some 50."""
 LARGEST_WINDOW = 1 << 27
 """The memory limit for zstd and xz: the default limit of the command line tool of zstd."""
 
@@ -34,13 +39,41 @@ class DamagedStreamError(Exception):
     """The file is truncated or continues with invalid data; the data before that is valid."""
 
 
-def decompressed(file: BinaryIO) -> Generator[bytes, None, None]:
+def decompressed(file: BinaryIO, *, believe: bool = True) -> Generator[bytes, None, None]:
     """The bytes of a file in chunks of some 128 KB, at most 8 MB, decompressed if its first bytes say so.
 
+    Unless ``believe``, not more than :data:`MAX_RATIO` times the bytes of the file.
     :class:`DamagedStreamError` at the end of the bytes that could be decompressed.
     """
     start = file.peek(HEAD)[:HEAD]  # type: ignore[attr-defined]
-    yield from next((reads for reads, known in _FORMATS if known(start)), _plain)(file)
+    reads = next((reads for reads, known in _FORMATS if known(start)), None)
+    yield from (reads or _plain)(file) if reads is None or believe else _bounded(file, reads)
+
+
+class _Counted(io.RawIOBase):
+    """A file that counts the bytes which are read of it."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self.count = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        found = self._file.read(size)
+        self.count += len(found)
+        return found
+
+
+def _bounded(file: BinaryIO, reads: Callable[[BinaryIO], Iterator[bytes]]) -> Iterator[bytes]:
+    """Decompressed bytes, up to :data:`MAX_FREE` or :data:`MAX_RATIO` times those that were read of the file."""
+    counted, size = _Counted(file), 0
+    for chunk in reads(cast(BinaryIO, counted)):
+        size += len(chunk)
+        if size > max(MAX_FREE, counted.count * MAX_RATIO):
+            raise DamagedStreamError(f"decompressed to more than {MAX_RATIO} times its size: decompress it yourself")
+        yield chunk
 
 
 def is_compressed_head(start: bytes) -> bool:

@@ -39,6 +39,6 @@ class Window:
 
 def _chunks(path: str, peek: bool) -> Generator[bytes, None, None]:
     with opened(path, peek=peek) as file:
-        for chunk in decompressed(file):
+        for chunk in decompressed(file, believe=False):
             for at in range(0, len(chunk), CHUNK):
                 yield chunk[at : at + CHUNK]

@@ -19,6 +19,8 @@ DEPRECATED = re.compile(rb"deprecated_?requests", re.I)
 """What is wanted, in all formats."""
 LARGEST_JSON = 16 << 20
 """Parsing JSON takes many times as much memory."""
+MAX_VALUES = 500_000
+"""Values of JSON that is parsed, as its commas and brackets count them: two bytes may become an object of 64."""
 MOST_COUNTED = 1 << 53
 """A broker would count for centuries. Numbers in JSON and of Prometheus are exact up to it."""
 MOST_LABELS = 64
@@ -84,6 +86,9 @@ def series_of(path: str, problems: list[Problem]) -> Iterator[Series]:
         problems += lines.problems
     yield from _row(heading, *row)
     if parts and not lines.problems:
+        if sum(part.count(sign) for part in parts for sign in (b"{", b"[", b",")) > MAX_VALUES:
+            problems.append((0, f"JSON of more than {MAX_VALUES:,} values: ask for these MBeans alone"))
+            return
         yield from _json(b"\n".join(parts), problems)
 
 

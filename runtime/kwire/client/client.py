@@ -12,13 +12,15 @@ from kwire.client.errors import AuthenticationError, BrokerError, other_protocol
 from kwire.client.opening import open_connection
 from kwire.client.security import Security
 from kwire.connection import ClientConnection, NoCommonVersionError, ResponseEvent, SaslToken, Undecodable
-from kwire.errors import DecodeError, EncodeError
+from kwire.errors import DecodeError, EncodeError, cut
 
 if TYPE_CHECKING:
     from kwire.client.sasl import Sasl
     from kwire.message import Message
     from kwire.protocol import MessageRegistry
 
+MAX_TEXT = 1000
+"""Characters of a broker's text in an error."""
 MAX_RESPONSE = 16 << 20
 """The default limit of a response, in bytes: what a hostile broker can make a client hold is a multiple of it."""
 
@@ -199,7 +201,7 @@ class Client:
         if agreed.error_code == ILLEGAL_SASL_STATE:
             raise AuthenticationError(f"{self.address}: this port has no login: set security.protocol without SASL_")
         if agreed.error_code:
-            known = ", ".join(agreed.mechanisms[:20]) or "none"
+            known = cut(", ".join(agreed.mechanisms[:20]), MAX_TEXT) or "none"
             raise AuthenticationError(f"{self.address}: does not know {sasl.mechanism}, its mechanisms are: {known}")
         conversation = sasl.conversation()
         try:
@@ -209,7 +211,7 @@ class Client:
         except StopIteration:
             pass
         except AuthenticationError as error:
-            raise AuthenticationError(f"{self.address}: {error}") from None
+            raise AuthenticationError(cut(f"{self.address}: {error}", MAX_TEXT)) from None
 
     async def _authenticate(self, sasl: Sasl, token: bytes) -> bytes:
         request: Any = self.protocol["SaslAuthenticateRequest"]

@@ -213,6 +213,20 @@ def test_a_server_that_breaks_the_rules_of_scram_is_not_trusted(conversation: An
         talk(broker.port, security=Security(sasl=sasl))
 
 
+def test_long_texts_of_a_broker_are_cut() -> None:
+    sasl = Sasl(mechanism="OAUTHBEARER", token="abc.def")
+
+    def refusing() -> Any:
+        yield
+        yield b"no" * 5000
+        yield b""
+
+    with Loopback(mechanisms={"OAUTHBEARER": refusing}) as broker:
+        assert len(refusal(broker.port, security=Security(sasl=sasl))) <= 1000
+    with Loopback(mechanisms={"M" * 30_000: plain}) as broker:
+        assert len(refusal(broker.port, security=Security(sasl=sasl))) <= 1100
+
+
 def test_logins_that_cannot_be() -> None:
     scram_user = Security(sasl=Sasl(mechanism="SCRAM-SHA-512", username="alice", password="x"))
     with Loopback(mechanisms={"PLAIN": plain}) as broker:
