@@ -180,7 +180,7 @@ def test_generate_check_fails_until_the_tree_is_right() -> None:
 
 def test_generate_succeeds_with_warnings_which_fail_a_check() -> None:
     Path("Clock.json").write_text(CLOCK.replace(', "about": "Name of the zone."', ""))
-    arguments = ("Clock.json", "--package", "clock", "--out", "out", "--quiet")
+    arguments = ("Clock.json", "--package", "clock", "--out", "out")
     assert kwirec("check", "Clock.json").exit_code == 1
     result = kwirec("generate", *arguments)
     assert result.exit_code == 0
@@ -208,6 +208,22 @@ def test_generate_stops_before_writing_when_definitions_are_wrong() -> None:
     assert result.exit_code == 1
     assert "K101" in result.stderr
     assert not Path("out").exists()
+
+
+def test_a_failed_generate_ends_with_its_counts_and_what_was_written() -> None:
+    Path("Clock.json").write_text(TYPO)
+    for quiet in ((), ("--quiet",)):
+        result = kwirec("generate", "Clock.json", "--package", "clock", "--out", "out", *quiet)
+        assert "K101" in result.stderr
+        assert result.stderr.splitlines()[-1] == "1 error; nothing was written"
+
+
+def test_a_quiet_generate_that_succeeds_prints_no_warnings() -> None:
+    Path("Clock.json").write_text(CLOCK.replace(', "about": "Name of the zone."', ""))
+    arguments = ("generate", "Clock.json", "--package", "clock", "--out", "out")
+    assert "K207" in kwirec(*arguments).stderr
+    assert "K207" not in kwirec(*arguments, "--quiet").stderr
+    assert "K207" in kwirec(*arguments, "--quiet", "--format", "json").stdout
 
 
 def test_generate_refuses_a_folder_of_somebody_else_and_a_name_that_is_none() -> None:

@@ -13,6 +13,7 @@ from kwirec.command import options
 from kwirec.command.printing import FINDINGS, echo, show, status
 from kwirec.diagnostics.columns import printable
 from kwirec.diagnostics.diagnostic import Report
+from kwirec.diagnostics.render_text import summary
 
 if TYPE_CHECKING:
     from kwirec.driver import Generated, Loaded, Phase
@@ -133,8 +134,10 @@ def _made(
             result = None if report.has_errors() else make(loaded, phase)
         except OutputNotGeneratedError as problem:
             raise click.UsageError(printable(str(problem))) from problem
-    show(report, form, loaded.schema, guide_url)
+    if result is None or form != "text" or not quiet:
+        show(report, form, loaded.schema, guide_url)
     if result is None:
+        echo(f"{summary(report.diagnostics)}; nothing was written", err=True)
         sys.exit(status(report))
     return result
 
