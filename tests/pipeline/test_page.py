@@ -183,6 +183,26 @@ def test_an_axis_has_no_halves_of_clients() -> None:
     assert [axis.get("dtick") for axis in axes] == [1, None, None]
 
 
+@pytest.mark.parametrize(
+    ("values", "ticks"),
+    [
+        ([0.6, 8.0], ["0.1", "0.2", "0.5", "1", "2", "5", "10", "20", "50"]),
+        ([3.0, 20_000.0], ["1", "10", "100", "1,000", "10,000", "100,000"]),
+        ([0.0, -1.0, float("nan"), float("inf")], ["1", "2", "5"]),
+    ],
+)
+def test_a_logarithmic_axis_has_whole_numbers(values: list[float], ticks: list[str]) -> None:
+    axis = charts.points(["a"] * len(values), {"p50": values}, unit="ms")["layout"]["xaxis"]
+    assert axis["ticktext"] == ticks
+    assert [f"{tick:,g}" for tick in axis["tickvals"]] == ticks
+
+
+def test_any_numbers_have_an_axis() -> None:
+    chart = charts.points(["a", "b"], {"p50": [5e-324, 1.7e308]}, unit="ms")
+    assert len(chart["layout"]["xaxis"]["tickvals"]) <= 12
+    assert page(Report("r", "R", (), (), (Chart("p", "P", chart),)))
+
+
 def test_plain_text_for_plotly() -> None:
     assert plain("<b>&lt;") == "&lt;b&gt;&amp;lt;"
 

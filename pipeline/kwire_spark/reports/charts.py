@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from math import isfinite, log10
+from math import ceil, floor, inf, isfinite, log10
 from typing import Any
 
 from kwire_spark.reports.text import label, visible
@@ -53,7 +53,7 @@ def points(labels: Sequence[str], series: Series, *, unit: str) -> Figure:
         | {"hovertemplate": "%{text}<br>%{fullData.name}: %{x}<extra></extra>"}
         for index, (key, values) in enumerate(series.items())
     ]
-    return _figure(data, _rows(labels) | {"xaxis": _axis(unit, type="log")})
+    return _figure(data, _rows(labels) | {"xaxis": _logarithmic(unit, series)})
 
 
 def heat(rows: Sequence[str], across: Sequence[str], counts: Sequence[Sequence[int | None]], *, unit: str) -> Figure:
@@ -121,6 +121,16 @@ def _amount(unit: str, series: Series) -> dict[str, Any]:
     rows = [[value for value in row if value is not None] for row in zip(*series.values(), strict=True)]
     few = all(isinstance(value, int) for row in rows for value in row) and max(map(sum, rows), default=0) < 8
     return _axis(unit, rangemode="tozero", **({"dtick": 1} if few else {}))
+
+
+def _logarithmic(unit: str, series: Series) -> dict[str, Any]:
+    """Return an axis on which each tick has its whole number: plotly cuts those between powers of ten to a digit."""
+    powers = [log10(value) for values in series.values() for value in _finite(values) if value and value > 0]
+    first, last = floor(min(powers, default=0)), ceil(max(powers, default=0))
+    steps = (1, 2, 5) if last - first <= 3 else (1,)
+    decades = range(first, last + 1, max((last - first) // 10, 1))
+    ticks = [tick for power in decades for step in steps if 0 < (tick := float(f"{step}e{power}")) < inf]
+    return _axis(unit, type="log", tickvals=ticks, ticktext=[f"{tick:,.12g}" for tick in ticks])
 
 
 def _finite(values: Sequence[float | None]) -> list[float | None]:

@@ -31,13 +31,16 @@ SLOW_ROWS = 20
 ACCURACY = 1000
 WAITING = ("Fetch", "ShareFetch", "JoinGroup", "SyncGroup")
 LONG_POLLS = "Fetch, ShareFetch, JoinGroup and SyncGroup wait for data or members: long times are normal."
+MIN_MEASURED = {"p90_ms": 10, "p99_ms": 100}
+"""Minimum number of measured requests of which a quantile says more than their maximum."""
+FEW = "p90 needs 10 measured requests and p99 needs 100: of fewer it would be their maximum."
 QUANTILES = {"p50": "p50_ms", "p90": "p90_ms", "p99": "p99_ms", "max": "max_ms"}
 PARTS = {"queues": "queue_ms", "local": "local_ms", "remote": "remote_ms"}
 PARTS_NOTE = (
     "Mean per request, from request logs: waiting in queues, at work on the leader, waiting for other brokers."
 )
 
-TIMES = Table("apis", "Per API", note=LONG_POLLS, empty="No requests found.").with_columns(
+TIMES = Table("apis", "Per API", note=f"{LONG_POLLS} {FEW}", empty="No requests found.").with_columns(
     Column("api", "API"),
     "seen_in",
     "requests",
@@ -46,8 +49,8 @@ TIMES = Table("apis", "Per API", note=LONG_POLLS, empty="No requests found.").wi
     Column("failed", "errors", comment="Answered with an error code in any part of the response."),
     Column("failed_percent", "errors %", comment="Of the answered requests."),
     "p50_ms",
-    "p90_ms",
-    "p99_ms",
+    Column("p90_ms", comment=FEW),
+    Column("p99_ms", comment=FEW),
     "max_ms",
     Column("queue_ms", "queues ms", comment="Mean time in queues and in sending (request logs)."),
     Column("local_ms", "local ms", comment="Mean processing time on the leader (request logs)."),
@@ -90,7 +93,7 @@ def latency(exchanges: Relation, *, top: int = TOP, codes: type[IntEnum] = Error
     errors, over_time = _errors(exchanges, steps, top, codes)
     throttled = _throttled(exchanges, top)
     drawn = (
-        _chart(times, "quantiles", "Latency per API", charts.points, QUANTILES, LONG_POLLS),
+        _chart(times, "quantiles", "Latency per API", charts.points, QUANTILES, f"{LONG_POLLS} {FEW}"),
         _chart(times, "split", "How brokers spend the time", charts.bars, PARTS, PARTS_NOTE),
         over_time,
     )
@@ -117,7 +120,7 @@ def _times(exchanges: Relation, top: int) -> tuple[Table, Steps]:
         f"""
         SELECT api, seen_in, count(*) AS requests, {", ".join(outcomes)},
             sum(CASE WHEN size(error_codes) > 0 THEN 1 ELSE 0 END) AS failed,
-            {", ".join(quantiles)}, max(latency_ms) AS max_ms,
+            {", ".join(quantiles)}, max(latency_ms) AS max_ms, count(latency_ms) AS measured,
             {", ".join(f"avg({part}) AS {part}" for part in PARTS.values())},
             min(time) AS first_seen, max(time) AS last_seen
         FROM ({_requests("outcome, error_codes, latency_ms, queue_ms, local_ms, remote_ms, time")}) AS requests
@@ -132,9 +135,10 @@ def _times(exchanges: Relation, top: int) -> tuple[Table, Steps]:
 
 
 def _derived(row: Row) -> Row:
-    """Means lose the digits in which engines differ, which add up in different orders."""
+    """Means lose the digits in which engines differ, which add up in different orders; quantiles of few are empty."""
+    quantiles = {name: row[name] if row["measured"] >= least else None for name, least in MIN_MEASURED.items()}
     means = {part: None if row[part] is None else round(row[part], 9) for part in PARTS.values()}
-    return means | {"failed_percent": 100 * row["failed"] / row["answered"] if row["answered"] else None}
+    return means | quantiles | {"failed_percent": 100 * row["failed"] / row["answered"] if row["answered"] else None}
 
 
 def _errors(exchanges: Relation, steps: Steps, top: int, names: type[IntEnum]) -> tuple[Table, Chart | None]:
@@ -204,10 +208,12 @@ def _summary(times: Table, errors: Table, throttled: Table) -> tuple[str, ...]:
     apis = _once(times)
     requests, unanswered, failed = (sum(row[name] for row in apis) for name in ("requests", "unanswered", "failed"))
     sentences = [f"{counted(requests, 'request')}, {unanswered:,} unanswered, {failed:,} answered with an error."]
-    if measured := [row for row in apis if row["p99_ms"] is not None and row["api"] not in WAITING]:
-        slowest = max(measured, key=itemgetter("p99_ms"))
-        p99 = number(slowest["p99_ms"])
-        sentences.append(f"Apart from long polls, {slowest['api']} is slowest: {p99} ms at the 99th percentile.")
+    for name, where in (("p99_ms", "at the 99th percentile"), ("max_ms", "at most")):
+        if measured := [row for row in apis if row[name] is not None and row["api"] not in WAITING]:
+            slowest = max(measured, key=itemgetter(name))
+            duration = number(slowest[name])
+            sentences.append(f"Apart from long polls, {slowest['api']} is slowest: {duration} ms {where}.")
+            break
     if errors.rows:
         api, _, _, error, responses, *_ = errors.rows[0]
         assert isinstance(responses, int)
