@@ -231,10 +231,20 @@ CASES: dict[str, tuple[str, str, list[str]]] = {
         clock(field("A"), type="metadata", apiKey=5),
         ["MESSAGE_KIND_CHANGED - 0,1,2"],
     ),
-    "a number is another one, or gone": (
-        files(clock(type="metadata", apiKey=5), clock(name="Alarm", type="metadata", apiKey=6)),
-        files(clock(type="metadata", apiKey=7), clock(name="Alarm")),
-        ["API_KEY_CHANGED - 0,1,2", "API_KEY_CHANGED - 0,1,2", "MESSAGE_KIND_CHANGED - 0,1,2"],
+    "a number is another one": (
+        clock(type="metadata", apiKey=5),
+        clock(type="metadata", apiKey=7),
+        ["API_KEY_CHANGED - 0,1,2"],
+    ),
+    "a number is gone, which older definitions of records never had": (
+        files(clock(type="metadata", apiKey=5), clock(name="Alarm", type="metadata")),
+        files(clock(type="metadata"), clock(name="Alarm", type="metadata", apiKey=6)),
+        [],
+    ),
+    "a message with a number becomes one of another kind, which has none": (
+        clock(type="metadata", apiKey=6),
+        clock(),
+        ["MESSAGE_KIND_CHANGED - 0,1,2"],
     ),
     "a new request and its response differ in their versions": (
         clock(),
