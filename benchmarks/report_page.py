@@ -23,7 +23,7 @@ import pyarrow as pa
 
 from benchmarks.readiness import finished
 from benchmarks.timing import table
-from kwire_spark.columns import CLIENTS
+from kwire_spark.columns import CLIENTS, PROBLEMS
 from kwire_spark.tables.files import write_parquet
 from tests.browser import BROWSER, FLAGS
 
@@ -50,6 +50,7 @@ def main() -> None:
         made, opened, size = [], [], 0
         with tempfile.TemporaryDirectory() as folder:
             write_parquet([clients(count)], CLIENTS, folder, "clients")
+            write_parquet([], PROBLEMS, folder, "problems")
             words = ["readiness", "--engine", "local", "--target", "4.4.0", folder, "--out", f"{folder}/out", "-q"]
             page = Path(folder, "out", "readiness.html")
             for _ in range(given.rounds):

@@ -5,7 +5,8 @@
     spark-submit --master spark://HOST:7077 submit_readiness.py TARGET OUT INPUT...
 
 All workers must see the INPUTs, and driver and workers OUT, under the same paths. Every worker needs an environment
-with ``kwire[spark]``, named by PYSPARK_PYTHON. The exit code is 1 if a client is refused.
+with ``kwire[spark]``, named by PYSPARK_PYTHON. The exit code is 1 if a client is refused,
+and 4 if none is but too little was read to be sure.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from kwire_spark import (
     read_refusals,
     readiness,
     spark_session,
-    write,
+    write_clients,
     write_report,
 )
 from kwire_spark.inputs import find
@@ -38,9 +39,10 @@ def main(target: str, out: str, *paths: str) -> int:
     )  # by default, sources count the cores of the driver
     exchanges = read_exchanges(inputs, columns=EXCHANGE_COLUMNS, partitions=tasks, bodies="codes")
     refusals = read_refusals(inputs, columns=REFUSAL_COLUMNS)
-    seen = clients(exchanges, refusals).persist()  # one pass over the inputs
-    write(seen.coalesce(1), out, "clients", origin=Origin(str(inputs), inputs.skipped))
-    report = readiness(seen, target)
+    found = clients(exchanges, refusals, origin=Origin(str(inputs), inputs.skipped))
+    with found.kept() as seen:  # one pass over the inputs
+        write_clients(seen, out)
+        report = readiness(seen, target)
     print_report(report, Console(width=140))
     write_report(report, out)
     return report.exit_code

@@ -6,9 +6,10 @@
 
     spark = spark_session()
     exchanges = read_exchanges("captures/*.pcap.gz", "logs/kafka-request.log*")
-    clients(exchanges).createOrReplaceTempView("clients")
-    spark.sql("SELECT client_id, api, version, sum(requests) FROM clients WHERE _corrupt IS NULL GROUP BY ALL").show()
-    print(readiness(clients(exchanges), "4.1.1").summary)
+    seen = clients(exchanges)
+    seen.table.createOrReplaceTempView("clients")
+    spark.sql("SELECT client_id, api, version, sum(requests) FROM clients GROUP BY ALL").show()
+    print(readiness(seen, "4.1.1").summary)
 
 Names are imported on first access, so that importing the package loads neither Spark nor Arrow.
 """
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from kwire_spark.tables.typed import messages as messages
     from kwire_spark.tables.typed import typed_records as typed_records
     from kwire_spark.tables.write import write as write
+    from kwire_spark.tables.write import write_clients as write_clients
 
 _MODULES = {
     "census": "reports.census",
@@ -60,6 +62,7 @@ _MODULES = {
     "typed_records": "tables.typed",
     "with_topic_names": "tables.topics",
     "write": "tables.write",
+    "write_clients": "tables.write",
     "write_report": "reports.files",
 }
 

@@ -6,10 +6,11 @@
 ``REFUSALS``    requests that a broker refused before processing them, from server logs
 ``RECORDS``     records of log segments and snapshots
 ``CLIENTS``     which client used which API versions, from all of these
+``PROBLEMS``    what could not be read of them
 ==============  =====================================================================================================
 
-The last column of all is ``_corrupt``: null, except for rows that report broken input.
-Such a row has the problem in ``_corrupt`` and its place in ``source`` and ``position``; its other columns are null.
+The last column of those that sources return is ``_corrupt``: null, except for rows that report broken input. Such a
+row has the problem in ``_corrupt`` and its place in ``source`` and ``position``; most of its other columns are null.
 """
 
 from __future__ import annotations
@@ -79,7 +80,12 @@ FRAMES = schema(
 EXCHANGES = schema(
     *PLACE,
     *PEERS,
-    ("number", pa.int64(), "Number of the request on its connection, from 0; null in request logs."),
+    (
+        "number",
+        pa.int64(),
+        "Number of the request on its connection, from 0; null in request logs. In rows with _corrupt, 0 is the "
+        "first of a connection that does not speak Kafka, or of which that is unknown.",
+    ),
     ("time", TIME, "When the request was complete; in request logs, when it was answered."),
     *API,
     *IDENTITY,
@@ -167,7 +173,7 @@ CLIENTS = schema(
     ("version", pa.int16(), "Version of the requests."),
     ("first_seen", TIME, "Time of the first of these requests."),
     ("last_seen", TIME, "Time of the last of these requests."),
-    ("requests", pa.int64(), "Number of requests, or of what the reason in _corrupt is about."),
+    ("requests", pa.int64(), "Number of requests."),
     ("errors", pa.int64(), "Number of requests answered with an error code."),
     ("refused", pa.int64(), "Requests refused in a log, or at which the server closed the connection."),
     ("connections", pa.int64(), "Number of connections."),
@@ -175,8 +181,17 @@ CLIENTS = schema(
     ("position", pa.int64(), "Byte offset of the first request in that file."),
     ("bytes", pa.int64(), "Bytes of the requests and their responses (captures)."),
     ("begun", pa.int64(), "Number of connections whose first request is among them (captures)."),
-    ("unread", pa.int64(), "Bytes that were not read for the reason in _corrupt (captures)."),
-    CORRUPT,
 )
-BASIS = ("bytes", "begun", "unread", "_corrupt")
-"""Columns of CLIENTS that say what the counts are based on."""
+COUNTED = pa.schema([*CLIENTS, *(EXCHANGES.field(name) for name in ("connection", "unread", "_corrupt"))])
+"""Requests that were counted where they were read: CLIENTS with the problems among them. A row of a single connection
+has its name instead of their number."""
+PROBLEMS = schema(
+    ("problem", pa.string(), "What could not be read, and why."),
+    ("places", pa.int64(), "Number of places, or of packets, with this problem."),
+    ("connections", pa.int64(), "Number of connections of which nothing was read (captures)."),
+    ("unread", pa.int64(), "Bytes that were not read (captures)."),
+    ("client_host", pa.string(), "Address of the client, if it is known."),
+    ("server_port", pa.int32(), "Port of the server, if it is known."),
+    ("source", pa.string(), "Path of the file."),
+    ("position", pa.int64(), "Byte offset in the uncompressed file."),
+)

@@ -44,7 +44,9 @@ KINDS: dict[str, tuple[str, ...]] = {
     "exchanges": ("captures", "request_logs"),
     "refusals": ("server_logs",),
     "records": ("logs",),
-    "clients": ("metrics",),
+    "metrics": ("metrics",),
+    "clients": (),
+    "problems": (),
 }
 """The inputs that each table is read from."""
 

@@ -7,12 +7,12 @@ as those on captures and logs. A table is known by its marker and its columns, w
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kwire_spark.columns import BASIS, CLIENTS, EXCHANGES
+from kwire_spark.columns import CLIENTS, EXCHANGES, PROBLEMS
 from kwire_spark.folders import regular
 
 if TYPE_CHECKING:
@@ -22,9 +22,13 @@ MARKER = "_kwire"
 """The file by which a table that was written here is known; Spark ignores names that start with ``_``."""
 MAX_MARKER = 64 << 20
 """Limit of the bytes of a marker."""
-SCHEMAS: dict[str, pa.Schema] = {"clients": CLIENTS, "exchanges": EXCHANGES}
+SCHEMAS: dict[str, pa.Schema] = {"clients": CLIENTS, "problems": PROBLEMS, "exchanges": EXCHANGES}
 """The tables that reports can read."""
-_ALWAYS = {"clients": {*CLIENTS.names} - {*BASIS}, "exchanges": {*EXCHANGES.names} - {"unread", "packets"}}
+_ALWAYS = {
+    "clients": {*CLIENTS.names} - {"bytes", "begun"},
+    "problems": {*PROBLEMS.names},
+    "exchanges": {*EXCHANGES.names} - {"unread", "packets"},
+}
 """Their columns, without those that the first versions of kwire did not write."""
 
 
@@ -80,19 +84,46 @@ class StoredTable:
         return parquet_files(Path(self.path))
 
     @property
+    def run(self) -> tuple[str, Path]:
+        """The same for all tables that one run wrote to one folder."""
+        return self.origin.written, Path(self.path).parent
+
+    @property
     def size(self) -> int:
         """Bytes on disk."""
         return sum(file.stat().st_size for file in self.files)
 
 
 def stored_tables(path: str) -> list[StoredTable]:
-    """The tables that reports can read, of those directly in a folder; or the folder itself if it is one."""
+    """The tables that reports can read, of those directly in a folder; or the folder itself if it is one, with its
+    problems beside it."""
     folder = Path(path)
     if not folder.is_dir():
         return []
-    places = [folder, *(child for child in _listed(folder) if not child.name.startswith(("_", ".")))]
-    found = [table for place in places if place.is_dir() and (table := _table(place))]
-    return found[:1] if found and found[0].path == str(folder) else found
+    if itself := _table(folder):
+        return [itself] if itself.kind != "clients" else [*of_clients((itself, *_tables_in(folder.parent)))]
+    return _tables_in(folder)
+
+
+def of_clients(tables: Iterable[StoredTable]) -> tuple[StoredTable, ...]:
+    """The tables of clients among these, each once, and the problems of the same runs."""
+    tables = list(tables)
+    clients = {table.path: table for table in tables if table.kind == "clients"}
+    runs = {table.run for table in clients.values()}
+    problems = {table.run: table for table in tables if table.kind == "problems" and table.run in runs}
+    return *clients.values(), *problems.values()
+
+
+def are_complete(tables: Iterable[StoredTable]) -> bool:
+    """Whether tables say what was not read: they have all columns, and those of clients have problems beside them."""
+    tables = list(tables)
+    told = {table.run for table in tables if table.kind == "problems"}
+    return all(table.complete and (table.kind != "clients" or table.run in told) for table in tables)
+
+
+def _tables_in(folder: Path) -> list[StoredTable]:
+    places = [child for child in _listed(folder) if not child.name.startswith(("_", "."))]
+    return [table for place in places if place.is_dir() and (table := _table(place))]
 
 
 def parquet_files(folder: Path) -> list[Path]:

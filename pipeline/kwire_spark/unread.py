@@ -6,6 +6,9 @@ from __future__ import annotations
 from kwire.connection.decoder import ENDED
 from kwire.connection.events import SERVER
 
+MIN_COVERAGE = 90.0
+"""The percentage of bytes, and of connections, below which a report is incomplete unless the user says otherwise."""
+
 CLOSED = f"{ENDED}: the {SERVER} closed it"
 """The reason of a request in a capture that the server refused. The oldest request in flight of a server that stops
 looks the same; later ones, those of a client that did not wait, and those at the end of a capture, do not."""

@@ -14,7 +14,7 @@ def main(tasks: str, out: str, capture: str, segments: str = "") -> None:
     spark = spark_session()
     exchanges = read_exchanges(capture, partitions=int(tasks), spark=spark)
     write(exchanges, out, "exchanges", by_date=True)
-    write(clients(exchanges), out, "clients")
+    write(clients(exchanges).table, out, "clients")
     if segments:
         write(read_records(segments, spark=spark), out, "records")
     spark.stop()

@@ -129,7 +129,7 @@ def test_the_capture_is_encrypted_and_says_so(recorded: Recorded, tmp_path: Path
 def test_with_the_key_log_the_clients_are_those_of_the_request_log(recorded: Recorded, tmp_path: Path) -> None:
     keys = ["--key-log", recorded.keys]
     told = run("clients", recorded.capture, *keys, "--engine", "local", "--out", str(tmp_path))
-    assert "100 % of the bytes of connections were read" in " ".join(told.split())
+    assert "100 % of the bytes and 100 % of the connections were read" in " ".join(told.split())
     found, truth = ours(requests(tmp_path)), recorded.truth()
     assert {key[0] for key in found} == set(CLIENT_IDS)
     assert {key[3] for key in found} == {None, "User:admin"}

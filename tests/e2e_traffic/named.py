@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import Any
 
 from kwire_spark.command.engines import LocalEngine
 from kwire_spark.inputs import find
 from kwire_spark.reports.readiness import readiness
-from kwire_spark.tables.clients import EXCHANGE_COLUMNS, REFUSAL_COLUMNS, clients
-
-if TYPE_CHECKING:
-    from kwire_spark.tables.relations import Relation
+from kwire_spark.tables.clients import EXCHANGE_COLUMNS, REFUSAL_COLUMNS, Clients, clients
 
 
 def named(paths: Sequence[str], target: str) -> set[str]:
@@ -19,8 +16,8 @@ def named(paths: Sequence[str], target: str) -> set[str]:
     return {str(client) for client in readiness(spoken(paths), target).table("refused").column("client_id")}
 
 
-def spoken(paths: Sequence[str]) -> Relation:
-    """CLIENTS of captures and logs."""
+def spoken(paths: Sequence[str]) -> Clients[Any]:
+    """The clients in captures and logs."""
     engine, inputs = LocalEngine(), find(paths)
     exchanges = engine.read("exchanges", inputs, EXCHANGE_COLUMNS, {})
     return clients(exchanges, engine.read("refusals", inputs, REFUSAL_COLUMNS, {}))

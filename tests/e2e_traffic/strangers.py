@@ -201,7 +201,7 @@ def differing(run: Run) -> Iterator[str]:
 
 def misjudged(before: Run, after: Run) -> Iterator[str]:
     """Where the verdict by the capture with the older broker is not what the newer one did."""
-    uses = uses_of(collected(spoken([str(before.capture)]), "api_key")[0])
+    uses = uses_of(collected(spoken([str(before.capture)]).table, "api_key")[0])
     verdicts = Judgement.of(uses, RELEASES[after.release]).clients
     predicted = {(use.api, use.version) for use, verdict in verdicts if verdict.state == REFUSED}
     if bool(predicted) != bool(after.refused):

@@ -10,6 +10,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from kwire_spark.columns import CLIENTS, EXCHANGES
+from kwire_spark.tables.clients import Clients, clients
 from kwire_spark.tables.relations import Database, LocalTable
 
 START = datetime(2026, 1, 2, 12, 0, tzinfo=UTC)
@@ -54,6 +55,8 @@ def client(api_key: int = 3, version: int = 9, requests: int = 1, **facts: Any) 
         "connections": 1,
         "source": "a.pcap",
         "position": 0,
+        "bytes": 0,
+        "begun": 0,
     }
     return usual | facts
 
@@ -68,4 +71,8 @@ def in_spark(spark: SparkSession, schema: pa.Schema, *rows: dict[str, Any]) -> D
 
 
 exchanges_of = partial(table_of, EXCHANGES)
-clients_of = partial(table_of, CLIENTS)
+
+
+def clients_of(*rows: dict[str, Any]) -> Clients[LocalTable]:
+    """What reports on clients need, with rows of CLIENTS."""
+    return clients(table_of(CLIENTS, *rows))

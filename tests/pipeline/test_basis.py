@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from kwire_spark.command import run
 from kwire_spark.reports.basis import Basis, Problem, basis_of, with_basis, with_problems
+from kwire_spark.reports.census import census
+from kwire_spark.reports.readiness import readiness
 from kwire_spark.reports.report import Report
 from kwire_spark.reports.terminal import print_report
+from kwire_spark.stored import Origin
 from kwire_spark.tables.clients import clients
 from kwire_spark.unread import HTTP, MISSING, PARTIAL, TLS, UNDECIDED
 from tests.pipeline.capture_files import EPOCH, Conversation, packets, recorded, write_pcap
@@ -31,7 +35,8 @@ ROWS = [
 def test_the_basis_is_that_of_all_connections(added_up: bool) -> None:
     table = exchanges_of(*ROWS)
     basis = basis_of(clients(table) if added_up else table)
-    assert (basis.requests, basis.connections, basis.read, basis.unread, basis.share) == (3, 1, 400, 600, 40.0)
+    requests = 2 if added_up else 3  # as the tables have it: what a log saw too counts once
+    assert (basis.requests, basis.connections, basis.read, basis.unread, basis.share) == (requests, 1, 400, 600, 40.0)
     assert basis.first_seen == START
     assert [(one.reason, one.places, one.unread) for one in basis.problems] == [
         (HTTP, 1, 9000),
@@ -40,12 +45,48 @@ def test_the_basis_is_that_of_all_connections(added_up: bool) -> None:
     ]
 
 
+def test_one_busy_client_does_not_hide_that_most_connections_are_encrypted() -> None:
+    foreign = [exchange(None, None, number=0, time=None, position=at, _corrupt=TLS, unread=10) for at in range(3)]
+    seen = clients(exchanges_of(exchange(request_size=10**6), *foreign))
+    report = readiness(seen, "4.1.1")
+    assert report.summary[:3] == (
+        "INCOMPLETE: only 25.0 % of the connections were read, less than the 90 % of --min-coverage: "
+        "clients may be missing. See the last table.",
+        "Based on 1 request on 1 connection, from 2026-01-02 12:00:00 to 2026-01-02 12:00:00 UTC.",
+        "99.9 % of the bytes and 25.0 % of the connections were read; 30 bytes encrypted.",
+    )
+    assert report.exit_code == 4
+    assert (
+        readiness(clients(exchanges_of(exchange(request_size=10**6), *foreign)), "4.1.1", min_coverage=25).exit_code
+        == 0
+    )
+
+
+def test_a_report_in_python_says_by_itself_that_all_is_encrypted() -> None:
+    seen = clients(
+        exchanges_of(exchange(None, None, number=0, time=None, _corrupt=TLS, unread=10)), origin=Origin("1 capture")
+    )
+    for report in (readiness(seen, "4.1.1"), census(seen)):
+        assert report.summary[0].startswith("INCOMPLETE: only 0.0 % of the bytes")
+        assert report.summary[1].startswith("Based on 1 capture")
+        assert report.exit_code == 4
+        assert report.tables[-1].column("problem") == [TLS]
+
+
+def test_a_report_on_another_table_says_what_it_needs() -> None:
+    exchanges: Any = exchanges_of(exchange())
+    with pytest.raises(TypeError, match=r"a table of clients is expected: clients\(exchanges\)"):
+        readiness(exchanges, "4.1.1")
+    with pytest.raises(TypeError, match=r"a table of clients is expected: clients\(exchanges\)"):
+        census(exchanges)
+
+
 def test_a_report_begins_with_its_basis() -> None:
     basis = basis_of(exchanges_of(*ROWS))
     report = with_basis(REPORT, basis, "1 capture", 40)
     assert report.summary == (
         "Based on 1 capture: 3 requests on 1 connection, from 2026-01-02 12:00:00 to 2026-01-02 12:01:00 UTC.",
-        "40.0 % of the bytes of connections were read; 600 bytes encrypted.",
+        "40.0 % of the bytes and 100 % of the connections were read; 600 bytes encrypted.",
         "2 clients seen.",
     )
     assert report.exit_code == 0

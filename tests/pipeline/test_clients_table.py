@@ -8,9 +8,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from kwire_spark.columns import CLIENTS, REFUSALS
+from kwire_spark.columns import CLIENTS, PROBLEMS, REFUSALS
 from kwire_spark.tables.clients import EXCHANGE_COLUMNS, REFUSAL_COLUMNS, clients
 from kwire_spark.tables.relations import LocalTable, query
+from kwire_spark.unread import TLS
 from tests.pipeline.report_rows import client, clients_of, exchange, exchanges_of, table_of
 
 
@@ -37,8 +38,8 @@ def test_requests_are_counted_by_who_and_what() -> None:
         exchange(api_key=None, version=None, at=8, outcome="undecodable"),
     )
     found = clients(only(table, EXCHANGE_COLUMNS), only(refusals_of({"version": 1}), REFUSAL_COLUMNS))
-    assert found.columns == CLIENTS.names
-    known = [row for row in found.rows() if row["api_key"] is not None]
+    assert found.table.columns == CLIENTS.names
+    known = [row for row in found.table.rows() if row["api_key"] is not None]
     rows = sorted(known, key=lambda row: (row["seen_in"], -row["requests"]))
     counts = [(row["seen_in"], row["version"], row["principal"], row["requests"]) for row in rows]
     assert counts[0] == ("capture", 9, None, 4)
@@ -67,24 +68,31 @@ def test_errors_are_counted_and_the_example_is_the_first_whose_time_is_known() -
         exchange(at=3, position=10),
         exchange(api_key=1, position=40, outcome="unanswered", error_codes=None) | {"time": None},
     )
-    found = {row["api"]: row for row in clients(table).rows()}
+    found = {row["api"]: row for row in clients(table).table.rows()}
     failing, waiting = found["Metadata"], found["Fetch"]
     assert (failing["requests"], failing["errors"], failing["position"]) == (4, 2, 30)
     assert (waiting["requests"], waiting["errors"], waiting["position"]) == (1, 0, 40)
     assert waiting["first_seen"] is None
 
 
-def test_what_is_broken_is_told_in_the_same_pass() -> None:
+def test_problems_are_a_table_of_their_own_and_no_requests() -> None:
     nothing = dict.fromkeys(exchange()) | {"source": "a.pcap", "_corrupt": "cut off"}
-    table = exchanges_of(exchange(), nothing | {"position": 7}, nothing | {"position": 7, "source": "b.pcap"})
-    rows = list(clients(table).rows())
-    broken = [row for row in rows if row["_corrupt"]]
-    assert {(row["source"], row["position"], row["_corrupt"]) for row in broken} <= {
-        ("a.pcap", 7, "cut off"),
-        ("b.pcap", 7, "cut off"),
-    }
-    assert len(broken) == 2
-    assert len(rows) == 3
+    foreign = {"_corrupt": TLS, "unread": 100, "client_host": "10.0.0.9", "server_port": 9093, "position": 1}
+    table = exchanges_of(
+        exchange(),
+        nothing | {"position": 7},
+        nothing | {"position": 7, "source": "b.pcap"},
+        nothing | foreign | {"number": 0},
+        nothing | foreign | {"unread": 11},
+    )
+    seen = clients(table)
+    assert [row["requests"] for row in seen.table.rows()] == [1]
+    assert seen.problems.columns == PROBLEMS.names
+    assert sorted(tuple(row.values()) for row in seen.problems.rows()) == [
+        ("cut off", 1, 0, None, None, None, "a.pcap", 7),
+        ("cut off", 1, 0, None, None, None, "b.pcap", 7),
+        (TLS, 2, 1, 111, "10.0.0.9", 9093, "a.pcap", 1),
+    ]
 
 
 def test_clients_that_were_counted_before_are_added_up() -> None:
@@ -92,11 +100,11 @@ def test_clients_that_were_counted_before_are_added_up() -> None:
     broken = dict.fromkeys(exchange()) | {"source": "a.pcap", "position": 7, "_corrupt": "cut off", "unread": 5}
     tuesday = exchanges_of(exchange(at=3, connection="a", response_size=5), broken)
     both = clients(clients(monday), clients(tuesday), refusals_of({"version": 1}))
-    (seen,) = [row for row in both.rows() if row["seen_in"] == "capture"]
+    (seen,) = [row for row in both.table.rows() if row["seen_in"] == "capture"]
     assert (seen["requests"], seen["connections"], seen["bytes"], seen["begun"]) == (3, 3, 15, 3)
     assert (seen["last_seen"] - seen["first_seen"], seen["position"]) == (timedelta(seconds=2), 7)
-    assert [row["unread"] for row in both.rows() if row["_corrupt"]] == [5]
-    assert [row["requests"] for row in both.rows() if row["seen_in"] == "server_log"] == [1]
+    assert [row["unread"] for row in both.problems.rows()] == [5]
+    assert [row["requests"] for row in both.table.rows() if row["seen_in"] == "server_log"] == [1]
 
 
 def test_something_else_is_refused() -> None:
@@ -108,7 +116,7 @@ def test_something_else_is_refused() -> None:
 
 def test_a_sum_of_bytes_that_lacks_some_is_none() -> None:
     counted = [client(bytes=100), client(bytes=50), client(api_key=1, bytes=7), client(api_key=1, bytes=None)]
-    assert {row["api"]: row["bytes"] for row in clients(clients_of(*counted)).rows()} == {
+    assert {row["api"]: row["bytes"] for row in clients(clients_of(*counted)).table.rows()} == {
         "Metadata": 150,
         "Fetch": None,
     }

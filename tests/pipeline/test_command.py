@@ -168,7 +168,7 @@ def test_the_page_is_there_even_if_nobody_reads_the_terminal_to_its_end(tmp_path
     closed = Console(file=Closed())
     call = Run(Inputs(), str(tmp_path), LocalEngine(), {}, closed, closed, 90)
     with pytest.raises(OSError, match="nobody"):
-        call.publish(clients_report([], 0), [])
+        call.publish(clients_report([], 0))
     assert (tmp_path / "clients.html").exists()
 
 

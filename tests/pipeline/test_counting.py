@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwire_spark.columns import CLIENTS, EXCHANGES
-from kwire_spark.tables.clients import EXCHANGE_COLUMNS, clients
-from kwire_spark.tables.counting import COUNTED, counted
+from kwire_spark.columns import CLIENTS, COUNTED, EXCHANGES, PROBLEMS
+from kwire_spark.tables.clients import EXCHANGE_COLUMNS, Clients, clients
+from kwire_spark.tables.counting import counted
+from kwire_spark.tables.relations import LocalTable
 from kwire_spark.unread import CLOSED
 from tests.effort import examples
 from tests.pipeline.report_rows import DATABASE, START, client, clients_of, exchange, exchanges_of
@@ -62,9 +63,9 @@ def batches(rows: list[dict[str, Any]], sizes: list[int]) -> list[pa.RecordBatch
     return [*found, *table.to_batches()]
 
 
-def rows_of(table: Any) -> list[str]:
-    assert table.columns == CLIENTS.names
-    return sorted(map(str, table.rows()))
+def rows_of(seen: Clients[LocalTable]) -> list[str]:
+    assert (seen.table.columns, seen.problems.columns) == (CLIENTS.names, PROBLEMS.names)
+    return sorted(map(str, (*seen.table.rows(), *seen.problems.rows())))
 
 
 @examples(1)
@@ -78,6 +79,7 @@ def test_counting_before_and_after_storing_is_the_same(
     assert rows_of(clients(before, *others)) == rows_of(clients(exchanges_of(*rows), *others))
     found = clients(before)
     assert rows_of(clients(found)) == rows_of(found)
+    assert rows_of(clients(found.table, found.problems)) == rows_of(found), "as it is stored"
 
 
 def test_of_many_connections_there_is_a_row_for_each_and_not_for_each_request() -> None:
@@ -102,7 +104,7 @@ def test_of_many_connections_there_is_a_row_for_each_and_not_for_each_request() 
 def test_a_connection_is_counted_once_however_often_counts_are_stored(most: int) -> None:
     table = DATABASE.table(COUNTED.names)
     table.add(counted(batches([exchange(at=at) for at in range(9)], [1] * 9), 1, most))
-    (row,) = clients(table).rows()
+    (row,) = clients(table).table.rows()
     assert (row["requests"], row["connections"]) == (9, 1)
 
 
@@ -110,7 +112,7 @@ def test_a_connection_is_counted_once_however_often_counts_are_stored(most: int)
 def test_of_requests_at_the_same_time_the_first_in_its_file_is_the_example(places: list[Any]) -> None:
     rows = [exchange(source=source, position=position) for source, position in places]
     (row,) = pa.Table.from_batches(counted(batches(rows, []))).to_pylist()
-    (of_sql,) = clients(exchanges_of(*rows)).rows()
+    (of_sql,) = clients(exchanges_of(*rows)).table.rows()
     assert (row["source"], row["position"]) == (of_sql["source"], of_sql["position"]) == places[-1]
 
 

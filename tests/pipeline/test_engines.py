@@ -123,9 +123,9 @@ def test_exchanges_are_counted_where_they_are_read(spark: SparkSession, tmp_path
     options: dict[str, Any] = {"bodies": "codes", "partitions": 3, "split_size": len(lines)}
     exchanges = read_exchanges(log, *captures, columns=EXCHANGE_COLUMNS, spark=spark, **options)
     counted = read_counted(log, *captures, spark=spark, **options)
-    found, expected = ({str(row) for row in clients(table).collect()} for table in (counted, exchanges))
+    found, expected = ({str(row) for row in clients(table).table.collect()} for table in (counted, exchanges))
     assert found == expected
-    assert any(row.connections > 1 and row.seen_in == "request_log" for row in clients(counted).collect())
+    assert any(row.connections > 1 and row.seen_in == "request_log" for row in clients(counted).table.collect())
     assert counted.count() < exchanges.count()
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from kwire_kafka import PROTOCOL
-from kwire_spark.columns import CLIENTS
+from kwire_spark.columns import COUNTED
 from kwire_spark.command import run
 from kwire_spark.inputs import find
 from kwire_spark.reports.client_usage import uses_of
@@ -28,7 +28,7 @@ SOFTWARE = 'clientSoftwareName="app",clientSoftwareVersion="1.0"'
 
 
 def rows_of(path: Path) -> list[dict[str, Any]]:
-    return [row for batch in metrics_batches(str(path), CLIENTS, PROTOCOL) for row in batch.to_pylist()]
+    return [row for batch in metrics_batches(str(path), COUNTED, PROTOCOL) for row in batch.to_pylist()]
 
 
 def counts(rows: Iterable[dict[str, Any]]) -> set[tuple[Any, ...]]:
@@ -391,7 +391,7 @@ def test_metrics_of_kwire_itself_are_none_of_a_broker(tmp_path: Path) -> None:
 def test_spark_reads_the_same(spark: Any, tmp_path: Path) -> None:
     from kwire_spark import read_clients
 
-    rows = [row.asDict() for row in read_clients(SAMPLE / "exporter.prom", spark=spark).collect()]
+    rows = [row.asDict() for row in read_clients(SAMPLE / "exporter.prom", spark=spark).table.collect()]
     assert counts(rows) == truth()
     options = ["--engine", "spark", SAMPLE / "traffic.pcap.gz", SAMPLE / "exporter.prom"]
     by_spark, local = (readiness(tmp_path / name, *more)[1] for name, more in (("s", options), ("l", options[2:])))

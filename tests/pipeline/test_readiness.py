@@ -17,7 +17,7 @@ from kwire_spark.reports.owners import Owners
 from kwire_spark.reports.readiness import LOGS_ALONE, readiness, report_on
 from kwire_spark.reports.release_support import judge
 from kwire_spark.reports.report import Report
-from tests.pipeline.report_rows import client
+from tests.pipeline.report_rows import client, clients_of
 
 PRODUCE, FETCH, METADATA, LEADER_AND_ISR, JOIN_GROUP, API_VERSIONS, OFFSET_COMMIT = 0, 1, 3, 4, 11, 18, 8
 ENVELOPE, LIST_OFFSETS = 58, 2
@@ -275,20 +275,16 @@ def test_a_server_log_adds_only_what_nothing_else_saw() -> None:
     assert [*versions] == [(None, (2,)), ("one", (1,))]
 
 
-def test_that_request_logs_alone_do_not_tell_all_is_said_where_nobody_is_refused(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_that_request_logs_alone_do_not_tell_all_is_said_where_nobody_is_refused() -> None:
     def said(*rows: dict[str, Any]) -> tuple[str, ...]:
-        monkeypatch.setattr("kwire_spark.reports.readiness.collected", lambda clients, *order: (rows, 0))
-        monkeypatch.setattr("kwire_spark.reports.readiness._worst_first", lambda targets: ())
-        return readiness(None, "4.1.1").summary  # type: ignore[arg-type]
+        return readiness(clients_of(*rows), "4.1.1").summary
 
-    logged = full(seen_in="request_log")
-    assert said(logged)[1:] == (LOGS_ALONE,)
-    assert said(logged, full(seen_in="capture"))[1:] == ()
-    before_4 = said(logged, full(seen_in="request_log", api_key=PRODUCE, version=1))
-    assert before_4[2:] == ('Upgrade or reconfigure these clients before the brokers: see "What to do".',)
-    assert said()[1:] == ()
+    logged = client(seen_in="request_log")
+    assert said(logged)[2:] == (LOGS_ALONE,)
+    assert said(logged, client(seen_in="capture"))[2:] == ()
+    before_4 = said(logged, client(seen_in="request_log", api_key=PRODUCE, version=1))
+    assert before_4[-1] == 'Upgrade or reconfigure these clients before the brokers: see "What to do".'
+    assert said()[2:] == ()
 
 
 def test_an_unknown_target_names_those_that_are_known() -> None:
@@ -440,3 +436,31 @@ def test_nothing_changed() -> None:
         'Since the earlier run: 0 clients newly refused, 0 no longer: see "Since the earlier run".',
         [],
     )
+
+
+def test_a_topic_that_a_broker_creates_under_the_id_of_a_client_is_no_request_of_it() -> None:
+    logged = full(seen_in="request_log", software_name="librdkafka", software_version="2.3.0")
+    created = full(seen_in="forwarded", api_key=19, version=7, client_host=None)
+    assert [use.client.host for use in uses_of([logged, created])] == ["10.0.0.1"]
+    here = full(seen_in="forwarded", api_key=19, version=7)
+    assert [use.api_key for use in uses_of([logged, here])] == [METADATA]
+    assert [use.api_key for use in uses_of([created])] == [19], "nobody saw whether the client sent it"
+
+
+def test_what_a_broker_forwards_is_of_the_only_client_of_this_id() -> None:
+    logged = full(seen_in="request_log", software_name="librdkafka", software_version="2.3.0")
+    forwarded = full(seen_in="forwarded", api_key=20, version=1, client_host=None)
+    assert {use.client for use in uses_of([logged, forwarded])} == {
+        Client("one", "10.0.0.1", "librdkafka 2.3.0", None)
+    }
+    elsewhere = full(seen_in="request_log", client_host="10.0.0.2")
+    assert {use.client.host for use in uses_of([logged, elsewhere, forwarded])} == {"10.0.0.1", "10.0.0.2", None}
+
+
+def test_brokers_that_verify_transactions_are_no_clients() -> None:
+    asked = [
+        full(client_id="AddPartitionsManager-client-1", api_key=key, version=version)
+        for key, version in ((24, 5), (18, 4))
+    ]
+    assert [use.between_brokers for use in uses_of(asked)] == [True, True]
+    assert [use.between_brokers for use in uses_of([full(api_key=24, version=3)])] == [False]

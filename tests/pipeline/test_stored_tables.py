@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from kwire_spark.columns import BASIS, CLIENTS, EXCHANGES
+from kwire_spark.columns import CLIENTS, EXCHANGES, PROBLEMS
 from kwire_spark.command import run
 from kwire_spark.stored import Origin, stored_tables
 from kwire_spark.tables.clients import clients
@@ -73,7 +73,9 @@ def test_a_report_on_the_tables_is_that_on_their_inputs(call: Call, inputs: Path
 
 def test_every_report_leaves_a_table_for_others(call: Call, inputs: Path, tmp_path: Path) -> None:
     first = call("readiness", inputs, out="first")
-    (tmp_path / "first" / "clients").rename(tmp_path / "of monday")
+    (tmp_path / "first").rename(tmp_path / "of monday")
+    for name in ("clients", "problems"):
+        (tmp_path / "of monday" / name).rename(tmp_path / "of monday" / f"all {name}")
     assert call("readiness", tmp_path / "of monday", out="second") == first
     assert call("readiness", tmp_path / "second", out="second") == first, "in place"
     code, _, page = call("census", tmp_path / "second", "--min-coverage", 100)
@@ -82,30 +84,32 @@ def test_every_report_leaves_a_table_for_others(call: Call, inputs: Path, tmp_pa
 
 
 def written(folder: Path, name: str, table: pa.Table, origin: Origin = Origin()) -> Path:  # noqa: B008
+    """A table, with no problems beside it if it is one of clients."""
+    if {*CLIENTS.names} <= {*table.column_names}:
+        write_parquet([], PROBLEMS, str(folder), "problems", origin=origin)
     path, _ = write_parquet(table.to_batches(), table.schema, str(folder), name, origin=origin)
     return Path(path)
 
 
 def some(*rows: dict[str, Any]) -> pa.Table:
     """CLIENTS."""
-    found = clients(clients_of(*(dict.fromkeys(BASIS[:3], 0) | row for row in rows)))
-    return pa.Table.from_batches(found.batches(CLIENTS), CLIENTS)
+    return pa.Table.from_batches(clients_of(*rows).table.batches(CLIENTS), CLIENTS)
 
 
 @pytest.mark.parametrize("command", REPORTS)
 def test_a_table_of_an_older_kwire_is_no_all_clear(call: Call, tmp_path: Path, command: str) -> None:
-    written(tmp_path / "old", "clients", some(client()).drop_columns([*BASIS]))
+    written(tmp_path / "old", "clients", some(client()).drop_columns(["bytes", "begun"]))
     exchanges = pa.Table.from_pylist([exchange()], EXCHANGES)
     written(tmp_path / "old", "exchanges", exchanges.drop_columns(["unread"]))
     (tmp_path / "old" / "clients" / "_kwire").write_bytes(b"")
     code, told, _ = call(command, tmp_path / "old", "--min-coverage", 0)
     assert code == 4
-    assert "INCOMPLETE: this table was written by an older kwire" in " ".join(told.split())
+    assert "was written by an older kwire: clients may be missing" in " ".join(told.split())
 
 
 def test_clients_that_were_partly_counted_by_an_older_kwire_are_no_all_clear(call: Call, tmp_path: Path) -> None:
-    old = clients_of(client(version=9), client(version=10, bytes=10, begun=1))
-    table = pa.Table.from_batches(clients(old, old).batches(CLIENTS), CLIENTS)
+    old = clients_of(client(version=9, bytes=None, begun=None), client(version=10, bytes=10, begun=1))
+    table = pa.Table.from_batches(clients(old, old).table.batches(CLIENTS), CLIENTS)
     written(tmp_path, "kept", table)
     assert call("readiness", tmp_path / "kept")[0] == 4
 
@@ -131,8 +135,11 @@ def test_a_table_is_known_by_its_marker_and_its_columns(tmp_path: Path) -> None:
     other = written(tmp_path, "exchanges", pa.table({"number": [1]}))
     hidden = tmp_path / "_mine.replaced"
     shutil.copytree(table, hidden)
-    assert [(one.path, one.kind) for one in stored_tables(str(tmp_path))] == [(str(table), "clients")]
-    assert [one.path for one in stored_tables(str(table))] == [str(table)]
+    assert [(one.path, one.kind) for one in stored_tables(str(tmp_path))] == [
+        (str(table), "clients"),
+        (str(tmp_path / "problems"), "problems"),
+    ]
+    assert [one.path for one in stored_tables(str(table))] == [str(table), str(tmp_path / "problems")]
     assert stored_tables(str(other)) == stored_tables(str(tmp_path / "none")) == []
     for marker in (b"readiness.html\nclients.csv", b"[]", b"{", b'{"skipped": 3}', b"[" * 100_000):
         (table / "_kwire").write_bytes(marker)

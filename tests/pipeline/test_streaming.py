@@ -499,7 +499,7 @@ def test_files_that_arrive_one_by_one(stream: SparkSession, tmp_path: Path) -> N
         rows = follow(source.load(str(folder)), rows="exchanges", columns=EXCHANGE_COLUMNS)
         keep_clients(rows, str(out)).trigger(availableNow=True).start().awaitTermination()
     whole = clients(stream.read.format("kafka_capture").option("rows", "exchanges").load(str(folder)))
-    assert comparable(stream.read.parquet(str(out / "clients"))) == comparable(whole)
+    assert comparable(stream.read.parquet(str(out / "clients"))) == comparable(whole.table)
 
 
 def test_files_are_taken_once_and_in_their_order(tmp_path: Path) -> None:
@@ -577,13 +577,14 @@ def test_a_batch_that_runs_again_is_not_added_twice(stream: SparkSession, tmp_pa
     exchanges = stream.read.format("kafka_capture").option("rows", "exchanges").load(str(tmp_path / "*.pcap"))
     tables = []
     for number in (0, 0, 1):
-        add_batch(str(tmp_path), "clients", "parquet", exchanges, number)
-        tables.append(pq.read_table(tmp_path / "clients").to_pylist())
+        add_batch(str(tmp_path), "parquet", exchanges, number)
+        tables.append([row for name in ("clients", "problems") for row in pq.read_table(tmp_path / name).to_pylist()])
     assert tables[1] == tables[0]
-    once, twice = ({(*map(row.get, KEYS), row["_corrupt"]): row for row in table} for table in tables[1:])
-    for count in ("requests", "bytes", "begun"):
-        assert {key: row[count] for key, row in twice.items()} == {key: 2 * row[count] for key, row in once.items()}
-    sources = {row["_corrupt"] is None: row["source"] for row in tables[2]}
+    once, twice = ({(*map(row.get, KEYS), row.get("problem")): row for row in table} for table in tables[1:])
+    for count in ("requests", "bytes", "begun", "places", "unread"):
+        added = {key: row[count] and 2 * row[count] for key, row in once.items() if count in row}
+        assert {key: row[count] for key, row in twice.items() if count in row} == added
+    sources = {"problem" not in row: row["source"] for row in tables[2]}
     assert sources == {True: str(capture), False: str(tmp_path / "none.pcap")}
 
 
@@ -658,16 +659,16 @@ def test_packets_out_of_a_topic(stream: SparkSession, tmp_path: Path) -> None:
 
 
 def test_a_stream_that_begins_with_nothing_goes_on(stream: SparkSession, tmp_path: Path) -> None:
-    add_batch(str(tmp_path), "clients", "parquet", in_spark(stream, EXCHANGES), 0)
+    add_batch(str(tmp_path), "parquet", in_spark(stream, EXCHANGES), 0)
     assert pq.read_table(tmp_path / "clients").num_rows == 0
-    add_batch(str(tmp_path), "clients", "parquet", in_spark(stream, EXCHANGES, exchange(), exchange()), 1)
+    add_batch(str(tmp_path), "parquet", in_spark(stream, EXCHANGES, exchange(), exchange()), 1)
     assert pq.read_table(tmp_path / "clients").column("requests").to_pylist() == [2]
 
 
 def test_counts_of_batches_are_added_and_the_example_is_the_first_whose_time_is_known(spark: SparkSession) -> None:
     counts = {"errors": 1, "refused": 2, "connections": 3}
     rows = client(requests=4, position=9, **counts), client(requests=5, position=1, first_seen=None, **counts)
-    (row,) = clients(in_spark(spark, CLIENTS, *rows)).collect()
+    (row,) = clients(in_spark(spark, CLIENTS, *rows)).table.collect()
     assert [row[name] for name in ("requests", "errors", "refused", "connections")] == [9, 2, 4, 6]
     assert (row["position"], row["first_seen"]) == (9, rows[0]["first_seen"].replace(tzinfo=None))
 
@@ -682,7 +683,7 @@ def test_a_table_without_its_checkpoint_is_not_counted_into(spark: SparkSession,
 def test_a_checkpoint_without_its_table_is_not_gone_on_with(stream: SparkSession, tmp_path: Path) -> None:
     exchanges = stream.createDataFrame([], spark_schema(EXCHANGES))
     with pytest.raises(ValueError, match="table of this stream is missing"):
-        add_batch(str(tmp_path), "clients", "parquet", exchanges, 1)
+        add_batch(str(tmp_path), "parquet", exchanges, 1)
 
 
 def comparable(table: DataFrame) -> list[str]:

@@ -12,14 +12,13 @@ from kwire.command import main as kwire
 from kwire.errors import UnknownReleaseError
 from kwire.releases import BrokerAnswer
 from kwire_kafka.releases import RELEASES
-from kwire_spark.columns import CLIENTS
 from kwire_spark.command import run
 from kwire_spark.options import OptionError
 from kwire_spark.reports.client_usage import Client, Use
 from kwire_spark.reports.readiness import readiness, report_on
 from kwire_spark.reports.release_support import judge
 from kwire_spark.reports.targets import find_target, find_targets
-from tests.pipeline.report_rows import client, table_of
+from tests.pipeline.report_rows import client, clients_of
 from tests.runtime.client.loopback import HOST, MECHANISMS, USERS, Loopback, Other
 
 PRODUCE, FETCH, METADATA, API_VERSIONS = 0, 1, 3, 18
@@ -71,7 +70,7 @@ def test_two_targets_of_one_name_are_told_before_anything_is_read() -> None:
 
 
 def test_a_target_that_is_given_again_is_one() -> None:
-    clients = table_of(CLIENTS, client())
+    clients = clients_of(client())
     assert readiness(clients, [VENDOR, "4.1.1", VENDOR]).title == "Clients that break on the broker v:1, Kafka 4.1.1"
 
 

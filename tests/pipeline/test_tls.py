@@ -408,7 +408,7 @@ def test_the_command_decrypts(
     arguments = ["clients", str(path), "--engine", "local", "--out", str(tmp_path / "out"), "--key-log"]
     assert run([*arguments, str(keys)]) == 0
     told = capsys.readouterr()
-    assert "100 % of the bytes of connections were read" in " ".join(told.out.split())
+    assert "100 % of the bytes and 100 % of the connections were read" in " ".join(told.out.split())
     secret = keys.read_text().split()[2]
     assert secret not in told.out + told.err
     assert not [one for one in (tmp_path / "out").rglob("*") if one.is_file() and secret.encode() in one.read_bytes()]

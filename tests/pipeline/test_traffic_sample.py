@@ -59,7 +59,7 @@ def test_clients_of_capture_and_logs_agree() -> None:
     logs = ("traffic.pcap", "kafka-request.log", "server.log")
     requests: defaultdict[str, Counter[tuple[str, int]]] = defaultdict(Counter)
     refused: defaultdict[str, Counter[tuple[str, int]]] = defaultdict(Counter)
-    for row in collect("SELECT * FROM {seen}", seen=spoken([run.file(name) for name in logs])):
+    for row in collect("SELECT * FROM {seen}", seen=spoken([run.file(name) for name in logs]).table):
         if row["api"] not in NOT_LOGGED:
             use = row["api"], row["version"]
             requests[row["seen_in"]][use] += row["requests"]
@@ -73,7 +73,7 @@ def test_what_sarama_sent_after_a_refusal_was_not_refused() -> None:
     """It had sent Metadata 2 before it noticed that the broker had closed the connection at Produce 2."""
     run = sample(LATER)
     refused: Counter[tuple[str, int]] = Counter()
-    for row in collect("SELECT * FROM {seen} WHERE refused > 0", seen=spoken([run.file("traffic.pcap")])):
+    for row in collect("SELECT * FROM {seen} WHERE refused > 0", seen=spoken([run.file("traffic.pcap")]).table):
         refused[row["api"], row["version"]] += row["refused"]
     assert refused == Counter((row["api"], row["version"]) for row in run.refusals)
     assert refused.keys() == {("Produce", 2), ("Fetch", 3)}
@@ -87,7 +87,7 @@ def test_clients_with_a_login_negotiate_though_request_logs_have_no_handshake_of
 
 def test_software_of_clients_in_go_and_java() -> None:
     """Also of those that send ApiVersions 5. Kafka-go and kafkajs do not tell theirs."""
-    rows = collect("SELECT * FROM {seen}", seen=spoken([sample(LATER).file("traffic.pcap")]))
+    rows = collect("SELECT * FROM {seen}", seen=spoken([sample(LATER).file("traffic.pcap")]).table)
     told = {(row["client_id"], row["software_name"], row["software_version"]) for row in rows if row["software_name"]}
     assert {
         ("sarama", "sarama", "v1.61.1"),

@@ -25,6 +25,7 @@ from kwire_spark.inputs import Inputs, find
 from kwire_spark.options import FAILFAST, KINDS, BrokenInputError, OptionError, Options, only
 from kwire_spark.reports.formats import FORMATS
 from kwire_spark.reports.text import visible
+from kwire_spark.stored import of_clients
 from kwire_spark.tls.key_log import checked_key_log
 from kwire_spark.unread import advice
 
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from kwire_spark.reports.basis import Basis, Problem
     from kwire_spark.reports.report import Report
     from kwire_spark.stored import Origin
+    from kwire_spark.tables.clients import Clients
     from kwire_spark.tables.relations import Relation
 
     Command = Callable[..., Any]
@@ -112,51 +114,63 @@ class Run:
 
         return Origin(str(self.inputs), self.inputs.skipped, datetime.now(UTC).isoformat())
 
-    def clients(self, exchanges: Relation | None = None) -> Relation:
-        """CLIENTS of all inputs, computed in one pass and cached."""
+    def clients(self, exchanges: Relation | None = None) -> Clients[Any]:
+        """The clients in all inputs, computed in one pass and cached."""
+        from kwire_spark.stored import are_complete
         from kwire_spark.tables.clients import REFUSAL_COLUMNS, clients
 
         if self.inputs.tables:
-            return self.cached(clients(self.read("clients")))
+            seen = clients(self.read("clients"), self.read("problems"), origin=self.origin)
+            return replace(seen, counted=self.cached(seen.counted), complete=are_complete(self.inputs.tables))
         if exchanges is None:
             with self.step(f"Reading {self.inputs}"):
                 exchanges = self.engine.counted(self.inputs, self.options_of("exchanges", bodies="codes"))
-        metrics = [self.read("clients")] if self.inputs.metrics else []
-        return self.cached(clients(exchanges, self.read("refusals", *REFUSAL_COLUMNS), *metrics))
+        metrics = [self.read("metrics")] if self.inputs.metrics else []
+        seen = clients(exchanges, self.read("refusals", *REFUSAL_COLUMNS), *metrics, origin=self.origin)
+        return replace(seen, counted=self.cached(seen.counted))
 
     def cached(self, table: Relation) -> Relation:
         """The table, computed now and kept."""
         with self.step(f"Reading {self.inputs}"):
             return self.engine.cached(table)
 
-    def write_clients(self, clients: Relation) -> None:
-        """Write the table ``clients`` below ``out``, unless that is the one which was read."""
+    def write_clients(self, seen: Clients[Any]) -> None:
+        """Write the tables ``clients`` and ``problems`` below ``out``, unless these are the ones which were read."""
         if any(Path(table.path).resolve() == Path(self.out, "clients").resolve() for table in self.inputs.tables):
             return
         with self.step("Writing clients"):
-            self.engine.write_clients(clients, self.out, self.origin)
+            self.engine.write_clients(seen, self.out)
 
-    def basis(self, table: Relation) -> Basis:
-        """What a report on CLIENTS or EXCHANGES is based on. :class:`OptionError` if there is no request to report on
-        although enough was read."""
+    def basis(self, seen: Relation | Clients[Any]) -> Basis:
+        """What a report on exchanges or clients is based on."""
         from kwire_spark.reports.basis import basis_of
-        from kwire_spark.tables.clients import KNOWN
+
+        basis = basis_of(seen)
+        return basis if all(table.complete for table in self.inputs.tables) else replace(basis, known=False)
+
+    def check_requests(self, seen: Relation | Clients[Any]) -> None:
+        """Raise :class:`OptionError` if there is no request to report on although enough was read."""
+        from kwire_spark.tables.clients import KNOWN, Clients
         from kwire_spark.tables.relations import collect
 
-        basis = basis_of(table)
-        if not all(table.complete for table in self.inputs.tables):
-            basis = replace(basis, known=False)
-        if basis.suffices(self.min_coverage) and not collect(f"SELECT 1 FROM {{t}} WHERE {KNOWN} LIMIT 1", t=table):
+        table: Any = seen.table if isinstance(seen, Clients) else seen
+        where = KNOWN if isinstance(seen, Clients) else f"{KNOWN} AND _corrupt IS NULL"
+        if collect(f"SELECT 1 FROM {{t}} WHERE {where} LIMIT 1", t=table):
+            return
+        basis = self.basis(seen)
+        if basis.suffices(self.min_coverage):
             raise _no_requests(self.inputs, basis.problems)
-        return basis
 
-    def publish(
-        self, report: Report, basis: Basis | Sequence[Problem], requests: Relation | None = None, form: str = "text"
-    ) -> int:
-        """Write the report's page and tables, print it with its basis or problems, and return its exit code.
+    def completed(self, report: Report, basis: Basis | Sequence[Problem], requests: Relation | None = None) -> Report:
+        """The report with what it is based on: see ``reports.completed``."""
+        from kwire_spark.reports.completed import completed
 
-        The summary says which of ``requests``, CLIENTS or EXCHANGES, are newer than the known releases. Files come
-        first, because printing ends early if the output is piped into ``head``.
+        return completed(report, basis, self.origin, self.min_coverage, self.protocol, requests)
+
+    def publish(self, report: Report, form: str = "text") -> int:
+        """Write the report's page and tables, print it, and return its exit code.
+
+        Files come first, because printing ends early if the output is piped into ``head``.
         """
         from rich.markup import escape
 
@@ -165,7 +179,6 @@ class Run:
         from kwire_spark.reports.names import with_names
         from kwire_spark.reports.terminal import print_report
 
-        report = completed(report, basis, self.inputs, self.min_coverage, self.protocol, requests)
         report = with_names(report, address_names(self.inputs.captures))
         page = escape(visible(str(write_report(report, self.pages)[0]), 1000))
         done = f"Report: [bold]{page}[/bold], with its tables in the same folder. {self.engine.told}"
@@ -176,30 +189,6 @@ class Run:
             click.echo(FORMATS[form](report), nl=False)
             self.progress.print(done, highlight=False, soft_wrap=True)
         return report.exit_code
-
-
-def completed(
-    report: Report,
-    basis: Basis | Sequence[Problem],
-    inputs: Inputs,
-    min_coverage: float,
-    protocol: MessageRegistry,
-    requests: Relation | None,
-) -> Report:
-    """The report with what it is based on, or the problems alone, and what of the inputs it lacks. Its summary says
-    which of ``requests``, CLIENTS or EXCHANGES, are newer than the known releases."""
-    from kwire_spark.reports.basis import Basis, with_basis, with_problems
-    from kwire_spark.reports.encrypted import with_encrypted
-    from kwire_spark.reports.newer import newer_than_known
-    from kwire_spark.tables.clients import versions_seen
-
-    if requests is not None:
-        report = replace(report, summary=(*report.summary, *newer_than_known(versions_seen(requests), protocol)))
-    if isinstance(basis, Basis):
-        report = with_encrypted(report, basis.encrypted)
-        report = with_basis(report, basis, str(inputs), min_coverage)
-        basis = basis.problems
-    return with_problems(report, basis, inputs.skipped)
 
 
 def _no_requests(inputs: Inputs, problems: Sequence[Problem]) -> OptionError:
@@ -311,6 +300,7 @@ def _with_tables(inputs: Inputs, command: str, wanted: Sequence[str], options: S
         given = " and ".join(f"--{name.replace('_', '-')}" for name in sorted(options))
         raise OptionError(f"{given} cannot be used with {path}, a table: use it when the table is written")
     first = [table for table in inputs.tables if table.kind == wanted[0]]
+    problems = [table for table in of_clients(inputs.tables) if table.kind == "problems"]
     folders = [Path(table.path).parent for table in first]
     if not first:
         raise OptionError(f"{command} needs the table {wanted[0]}, which `kwire-spark decode` writes: found {path}")
@@ -325,7 +315,7 @@ def _with_tables(inputs: Inputs, command: str, wanted: Sequence[str], options: S
     ]
     if len(others) < len(first) * len(wanted[1:]):
         others = []  # of some only, they would say less than the first
-    tables = (*first, *others)
+    tables = (*first, *(problems if wanted[0] == "clients" else ()), *others)
     skipped = dict.fromkeys(file for table in tables for file in (*table.origin.skipped, *inputs.skipped))
     return replace(inputs, tables=tables, skipped=(*skipped,), size=sum(table.size for table in tables))
 

@@ -27,7 +27,6 @@ def decode(run: Run, raw: bool, topics: str) -> int:
     Tables of APIs are in the folder apis; tables of records of Kafka's internal topics are in the folder internal.
     """
     from kwire_spark.columns import FRAMES
-    from kwire_spark.reports.basis import basis_of
 
     run.options["topics"] = topics
     if run.inputs.has_standard_input:
@@ -49,12 +48,13 @@ def decode(run: Run, raw: bool, topics: str) -> int:
         tables.add_clients()
     with run.step("Looking for broken input"):
         broken = tables.broken_records()
-        basis = basis_of(tables.seen) if tables.seen is not None else None
+        basis = run.basis(tables.seen) if tables.seen is not None else None
     table = Table("tables", "Tables", rows=tuple(tables.rows), empty="None.").with_columns("table", "rows", "path")
     report = Report("decode", "Decoded tables", () if basis else (f"Based on {inputs}.",), (table,))
     if basis is None:
-        return run.publish(report, broken)
-    return run.publish(report, replace(basis, problems=(*basis.problems, *broken)), tables.seen)
+        return run.publish(run.completed(report, broken))
+    requests = None if tables.seen is None else tables.seen.table
+    return run.publish(run.completed(report, replace(basis, problems=(*basis.problems, *broken)), requests))
 
 
 def _tables(run: Run) -> LocalTables | SparkTables:

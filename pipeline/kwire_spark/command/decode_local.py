@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from pyarrow import compute, dataset
 
-from kwire_spark.columns import CLIENTS
+from kwire_spark.columns import CLIENTS, COUNTED, PROBLEMS
 from kwire_spark.readers import TABLES, read_batches
 from kwire_spark.reports.basis import problems_of
-from kwire_spark.tables.clients import EXCHANGE_COLUMNS, REFUSAL_COLUMNS, clients
-from kwire_spark.tables.counting import COUNTED, counted
+from kwire_spark.tables.clients import EXCHANGE_COLUMNS, REFUSAL_COLUMNS, Clients, clients
+from kwire_spark.tables.counting import counted
 from kwire_spark.tables.files import DATE, ParquetTable, parquet_table, write_parquet
 from kwire_spark.tables.names import TOPICS, names_of, told_by, with_names
 from kwire_spark.tables.record_structs import RecordStructs, record_kinds
@@ -43,8 +43,8 @@ class LocalTables:
         self._database = Database()
         self._names = TOPICS.empty_table()
         self._main: dict[str, str] = {}
-        self.seen: LocalTable | None = None
-        """CLIENTS, once they are written."""
+        self.seen: Clients[LocalTable] | None = None
+        """The clients, once they are written."""
 
     def add_main(self, name: str, columns: Sequence[str] = ()) -> None:
         """Write a table that readers return."""
@@ -77,20 +77,21 @@ class LocalTables:
         self._add_typed("internal", self._records((), record_kinds(self._protocol)))
 
     def add_clients(self) -> None:
-        """Write the table ``clients``."""
+        """Write the tables ``clients`` and ``problems``."""
         exchanges, refusals, metrics = (
             self._database.table(columns).add(batches)
             for columns, batches in (
                 (COUNTED.names, counted(self._stored("exchanges", EXCHANGE_COLUMNS))),
                 (REFUSAL_COLUMNS, self._stored("refusals", REFUSAL_COLUMNS)),
-                (CLIENTS.names, read_batches("clients", self._run.inputs, (), self._run.options_of("clients"))),
+                (COUNTED.names, read_batches("metrics", self._run.inputs, (), self._run.options_of("metrics"))),
             )
         )
-        self.seen = clients(exchanges, refusals, metrics)
-        self._add("clients", self.seen.batches(CLIENTS), CLIENTS)
+        self.seen = clients(exchanges, refusals, metrics, origin=self._run.origin)
+        self._add("clients", self.seen.table.batches(CLIENTS), CLIENTS)
+        self._add("problems", self.seen.problems.batches(PROBLEMS), PROBLEMS)
 
     def broken_records(self) -> list[Problem]:
-        """Reasons and places of broken input that the table ``clients`` does not have."""
+        """Reasons and places of broken input that the table ``problems`` does not have."""
         columns = ("source", "position", "_corrupt")
         return problems_of(self._database.table(columns).add(self._stored("records", columns, ~KNOWN)))
 

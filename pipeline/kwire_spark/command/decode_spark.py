@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import DateType, StructField, StructType
 
 from kwire_spark.reports.basis import problems_of
-from kwire_spark.tables.clients import clients
+from kwire_spark.tables.clients import Clients, clients
 from kwire_spark.tables.files import DATE
 from kwire_spark.tables.record_structs import record_kinds
 from kwire_spark.tables.topics import topic_names, with_topic_names
@@ -35,8 +35,8 @@ class SparkTables:
         self._run = run
         self._engine: Any = run.engine
         self._main: dict[str, DataFrame] = {}
-        self.seen: DataFrame | None = None
-        """CLIENTS, once they are written."""
+        self.seen: Clients[DataFrame] | None = None
+        """The clients, once they are written."""
 
     def add_main(self, name: str, columns: Sequence[str] = ()) -> None:
         """Write a table that sources return."""
@@ -65,12 +65,18 @@ class SparkTables:
         self._add_typed("internal", counts, lambda name: typed_records(known, name, protocol))
 
     def add_clients(self) -> None:
-        """Write the table ``clients``."""
-        metrics: list[Any] = [self._run.read("clients")] if self._run.inputs.metrics else []
-        self.seen = self._add(clients(*self._found("exchanges", "refusals"), *metrics).coalesce(1), "clients")
+        """Write the tables ``clients`` and ``problems``."""
+        metrics: list[Any] = [self._run.read("metrics")] if self._run.inputs.metrics else []
+        found, origin = self._found("exchanges", "refusals"), self._run.origin
+        with clients(*found, *metrics).kept() as seen:
+            written = [
+                self._add(table.coalesce(1), name)
+                for name, table in {"clients": seen.table, "problems": seen.problems}.items()
+            ]
+        self.seen = clients(*written, origin=origin)
 
     def broken_records(self) -> list[Problem]:
-        """Reasons and places of broken input that the table ``clients`` does not have."""
+        """Reasons and places of broken input that the table ``problems`` does not have."""
         return problems_of(*self._found("records"))
 
     def _found(self, *names: str) -> list[DataFrame]:

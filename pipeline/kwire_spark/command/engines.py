@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from kwire_spark.inputs import Inputs
-    from kwire_spark.stored import Origin
+    from kwire_spark.tables.clients import Clients
     from kwire_spark.tables.relations import Database, Relation
 
 AUTO, LOCAL, SPARK = ENGINES = "auto", "local", "spark"
@@ -44,8 +44,8 @@ class Engine(Protocol):
     def cached(self, table: Relation) -> Relation:
         """The table, computed now and kept."""
 
-    def write_clients(self, clients: Relation, folder: str, origin: Origin) -> None:
-        """Write the table ``folder/clients``, which is made of ``origin``."""
+    def write_clients(self, seen: Clients[Any], folder: str) -> None:
+        """Write the tables ``folder/clients`` and ``folder/problems``."""
 
 
 def engine_for(name: str, inputs: Inputs, out: str, table_format: str, master: str | None) -> Engine:
@@ -100,9 +100,12 @@ class SparkEngine:
             "exchanges": read.read_exchanges,
             "refusals": read.read_refusals,
             "records": read.read_records,
-            "clients": read.read_clients,
         }
-        return reads[table](inputs, columns=columns, spark=self.session, **options)
+        if table in reads:
+            return reads[table](inputs, columns=columns, spark=self.session, **options)
+        if table == "metrics":
+            return read.read_metrics(inputs, spark=self.session, **options)
+        return read.read_stored(table, inputs, spark=self.session)
 
     def counted(self, inputs: Inputs, options: Mapping[str, str]) -> Relation:
         from kwire_spark.tables.read import read_counted
@@ -114,10 +117,10 @@ class SparkEngine:
         table.count()
         return table  # type: ignore[no-any-return]
 
-    def write_clients(self, clients: Any, folder: str, origin: Origin) -> None:
-        from kwire_spark.tables.write import write
+    def write_clients(self, seen: Clients[Any], folder: str) -> None:
+        from kwire_spark.tables.write import write_clients
 
-        write(clients.coalesce(1), folder, "clients", self.table_format, origin=origin)
+        write_clients(seen, folder, self.table_format)
 
 
 def _check_format(session: Any, name: str) -> None:
@@ -172,9 +175,10 @@ class LocalEngine:
         return self._database.table(names).add(read_batches(table, inputs, names, options))
 
     def counted(self, inputs: Inputs, options: Mapping[str, str]) -> Relation:
+        from kwire_spark.columns import COUNTED
         from kwire_spark.readers import read_batches
         from kwire_spark.tables.clients import EXCHANGE_COLUMNS
-        from kwire_spark.tables.counting import COUNTED, counted
+        from kwire_spark.tables.counting import counted
 
         exchanges = read_batches("exchanges", inputs, EXCHANGE_COLUMNS, options)
         return self._database.table(COUNTED.names).add(counted(exchanges))
@@ -182,8 +186,9 @@ class LocalEngine:
     def cached(self, table: Relation) -> Relation:
         return table
 
-    def write_clients(self, clients: Any, folder: str, origin: Origin) -> None:
-        from kwire_spark.columns import CLIENTS
+    def write_clients(self, seen: Clients[Any], folder: str) -> None:
+        from kwire_spark.columns import CLIENTS, PROBLEMS
         from kwire_spark.tables.files import write_parquet
 
-        write_parquet(clients.batches(CLIENTS), CLIENTS, folder, "clients", origin=origin)
+        write_parquet(seen.problems.batches(PROBLEMS), PROBLEMS, folder, "problems", origin=seen.origin)
+        write_parquet(seen.table.batches(CLIENTS), CLIENTS, folder, "clients", origin=seen.origin)

@@ -7,14 +7,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kwire_spark.command.common import completed
 from kwire_spark.command.engines import PARQUET, LocalEngine
-from kwire_spark.command.options import MIN_COVERAGE
 from kwire_spark.options import OptionError
 from kwire_spark.reports.client_usage import collected, uses_of
 from kwire_spark.reports.judgement import Judgement
 from kwire_spark.reports.release_support import REFUSED
 from kwire_spark.reports.text import listed
+from kwire_spark.unread import MIN_COVERAGE
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -70,19 +69,23 @@ class LiveReport:
     def _report(self) -> tuple[Report, list[Use], list[Judgement]] | None:
         from kwire_spark.inputs import Inputs
         from kwire_spark.reports.basis import basis_of
+        from kwire_spark.reports.completed import completed
         from kwire_spark.reports.readiness import report_on
+        from kwire_spark.stored import Origin, are_complete
         from kwire_spark.tables.clients import clients
 
         tables, files = self._stored()
         if not files:
             return None
         inputs = Inputs(tables=tables)
-        seen = clients(LocalEngine().read("clients", inputs, (), {}))
-        rows, more = collected(seen, "api_key, version")
+        engine, origin = LocalEngine(), Origin(str(inputs))
+        seen = clients(*(engine.read(name, inputs, (), {}) for name in ("clients", "problems")), origin=origin)
+        seen = replace(seen, complete=are_complete(tables))
+        rows, more = collected(seen.table, "api_key, version")
         uses, basis = uses_of(rows), basis_of(seen)
         unjudged = sum(row["refused"] for row in rows if row["version"] is None)
         report = report_on(uses, self.targets, more, unjudged, self.releases, owners=self.owners)
-        report = completed(report, basis, inputs, MIN_COVERAGE, self.protocol, seen)
+        report = completed(report, basis, seen.origin, MIN_COVERAGE, self.protocol, seen.table)
         report = replace(report, refresh=REFRESH)
         judgements = [Judgement.of(uses, target, self.releases) for target in self.targets]
         return (report, uses, judgements) if self._stored() == (tables, files) else None

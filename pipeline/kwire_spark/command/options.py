@@ -7,6 +7,7 @@ import click
 from kwire_spark.command.engines import AUTO, ENGINES, LOCAL_LIMIT, PARQUET
 from kwire_spark.reports.formats import FORMATS
 from kwire_spark.reports.text import visible
+from kwire_spark.unread import MIN_COVERAGE
 
 TABLE_FORMAT = click.option(
     "--table-format", default=PARQUET, show_default=True, help="Format of tables: any that Spark can write."
@@ -66,14 +67,13 @@ OWNERS = click.option(
     metavar="FILE",
     help="CSV with the columns owner and any of client_id, address, software, principal: whose clients they are.",
 )
-MIN_COVERAGE = 90
-"""The percentage of the bytes of connections that a report is to be based on, unless the user says otherwise."""
 COVERAGE = click.option(
     "--min-coverage",
     type=click.FloatRange(0, 100),
     default=MIN_COVERAGE,
     show_default=True,
     metavar="PERCENT",
-    help="Share of the bytes of captured connections that must have been read; with less, the exit code is 4.",
+    help="Share of the bytes and of the connections in captures that must have been read; with less, the exit code "
+    "is 4.",
 )
 QUIET = click.option("--quiet", "-q", is_flag=True, help="Do not show progress.")

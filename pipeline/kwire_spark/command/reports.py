@@ -19,6 +19,7 @@ from kwire_spark.storage import written
 if TYPE_CHECKING:
     from kwire.logs import LogSegment
     from kwire_spark.reports.client_usage import Row
+    from kwire_spark.tables.clients import Clients
     from kwire_spark.tables.relations import Relation
 
 SHOWN = ("client_id", "client_host", "software_name", "software_version", "principal")
@@ -67,10 +68,11 @@ def clients(run: Run, guide_url: str, form: str) -> int:
     """API versions in use by each client, with address, software and principal."""
     from kwire_spark.reports.client_usage import collected
 
-    def make_report(seen: Relation) -> Report:
-        rows, more = collected(seen, ", ".join((*SHOWN, "api_key", "seen_in")))
+    def make_report(seen: Clients[Any]) -> Report:
+        rows, more = collected(seen.table, ", ".join((*SHOWN, "api_key", "seen_in")))
         usage = usage_of(rows)
-        return clients_report(usage[:MAX_ROWS], more + max(len(usage) - MAX_ROWS, 0))
+        report = clients_report(usage[:MAX_ROWS], more + max(len(usage) - MAX_ROWS, 0))
+        return run.completed(report, run.basis(seen), seen.table)
 
     return _publish(run, "Adding up", make_report, guide_url, form)
 
@@ -153,13 +155,16 @@ def readiness(
     whose = Owners.read(owners) if owners else None
     before = _earlier(run, since) if since else None
     doing = f"Comparing with {listed([release.name for release in found])}"
-    return _publish(
-        run, doing, lambda seen: make_report(seen, found, known, owners=whose, before=before), guide_url, form
-    )
+
+    def make(seen: Clients[Any]) -> Report:
+        worth: Any = {"min_coverage": run.min_coverage, "protocol": run.protocol}
+        return make_report(seen, found, known, owners=whose, before=before, **worth)
+
+    return _publish(run, doing, make, guide_url, form)
 
 
-def _earlier(run: Run, path: str) -> Relation:
-    """CLIENTS of an earlier run."""
+def _earlier(run: Run, path: str) -> Clients[Any]:
+    """The clients of an earlier run."""
     from kwire_spark.inputs import Inputs, find
     from kwire_spark.tables.clients import clients
 
@@ -183,8 +188,9 @@ def census(run: Run, releases: str | None, guide_url: str, form: str) -> int:
     if not run.inputs.tables or any(table.kind == "exchanges" for table in run.inputs.tables):
         exchanges = run.cached(run.read("exchanges", *EXCHANGE_COLUMNS, bodies="codes"))
 
-    def make(seen: Relation) -> Report:
-        return make_report(seen, exchanges, releases=known)
+    def make(seen: Clients[Any]) -> Report:
+        worth: Any = {"min_coverage": run.min_coverage, "protocol": run.protocol}
+        return make_report(seen, exchanges, releases=known, **worth)
 
     return _publish(run, "Adding up", make, guide_url, form, exchanges)
 
@@ -192,17 +198,18 @@ def census(run: Run, releases: str | None, guide_url: str, form: str) -> int:
 def _publish(
     run: Run,
     doing: str,
-    make: Callable[[Relation], Report],
+    make: Callable[[Clients[Any]], Report],
     guide_url: str,
     form: str,
     exchanges: Relation | None = None,
 ) -> int:
-    """Make and publish a report on the table clients, and write the table."""
+    """Make and publish a report on clients, and write the tables of them."""
     seen = run.clients(exchanges)
+    run.check_requests(seen)
     with run.step(doing):
-        basis, report = run.basis(seen), make(seen)
+        report = make(seen)
     run.write_clients(seen)
-    return run.publish(_linked(run, report, guide_url), basis, seen, form)
+    return run.publish(_linked(run, report, guide_url), form)
 
 
 def _linked(run: Run, report: Report, guide_url: str) -> Report:
@@ -222,8 +229,10 @@ def latency(run: Run, form: str, guide_url: str) -> int:
 
     exchanges = run.cached(run.read("exchanges", *TIMED))
     with run.step("Adding up"):
-        basis, report = run.basis(exchanges), make_report(exchanges, codes=run.error_codes)
-    return run.publish(_linked(run, report, guide_url), basis, exchanges, form)
+        run.check_requests(exchanges)
+        report = make_report(exchanges, codes=run.error_codes)
+        report = run.completed(report, run.basis(exchanges), exchanges)
+    return run.publish(_linked(run, report, guide_url), form)
 
 
 @click.command
@@ -251,7 +260,7 @@ def offsets(run: Run, form: str) -> int:
         report = make_report(states, log_ends(ends, bases), protocol=run.protocol)
     with run.step("Looking for broken records"):
         broken = problems_of(states, ends)
-    return run.publish(report, broken, form=form)
+    return run.publish(run.completed(report, broken), form)
 
 
 def last_segments(paths: tuple[str, ...]) -> list[LogSegment]:

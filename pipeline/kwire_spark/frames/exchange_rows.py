@@ -224,7 +224,8 @@ class ExchangeRows:
         elif isinstance(event, NotKafka):
             name = "an unknown protocol" if event.protocol == "unknown" else event.protocol
             self._foreign = f"{NOT_KAFKA}{name}{self._encryption}"
-            rows.append(self._unread(self._foreign, len(event.data), source, position))
+            first = {} if self._number else {"number": 0}
+            rows.append(self._unread(self._foreign, len(event.data), source, position, **first))
         elif isinstance(event, Gap):
             self._gaps += 1
             self._lost += event.size
@@ -251,8 +252,8 @@ class ExchangeRows:
         ]
         self._gaps = self._lost = self._skipped = self._stray = self._partial = 0
 
-    def _unread(self, reason: str, size: int, source: str, position: int) -> Row:
-        return _LAYOUT.corrupt(source, position, reason, unread=size, **self._peers)
+    def _unread(self, reason: str, size: int, source: str, position: int, **more: int) -> Row:
+        return _LAYOUT.corrupt(source, position, reason, unread=size, **self._peers, **more)
 
     def _take(self, rows: list[Row], position: int) -> Asked:
         self._drop(rows, position)

@@ -195,11 +195,19 @@ class Undecided:
             return self.decided.tell(piece)
         if not (size := sum(self._passed.values())):
             return []
+        if self._projection.table == "frames":
+            more = {"size": size}
+        else:
+            more = {"unread": size} if self._told else {"unread": size, "number": 0}
         self._told, self._passed = self._told + size, dict.fromkeys(OPPOSITE, 0)
-        column = "size" if self._projection.table == "frames" else "unread"
-        found = {"connection": self.connection.id, column: size}
         reason = LIKE_TLS if self._encrypted > 1 else UNDECIDED
-        return self._projection.rows([self._projection.layout.corrupt(piece.source, piece.position, reason, **found)])
+        return self._projection.rows(
+            [
+                self._projection.layout.corrupt(
+                    piece.source, piece.position, reason, connection=self.connection.id, **more
+                )
+            ]
+        )
 
     def _scored(self) -> tuple[int, int]:
         """The scores with what waits; of the side that wins, as much as it takes to decide."""

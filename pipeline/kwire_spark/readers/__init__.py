@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from kwire_spark.columns import CLIENTS, EXCHANGES, FRAMES, RECORDS, REFUSALS
+from kwire_spark.columns import CLIENTS, COUNTED, EXCHANGES, FRAMES, PROBLEMS, RECORDS, REFUSALS
 from kwire_spark.inputs import Inputs
 from kwire_spark.options import FOUND, KINDS, Options, only, passed
 from kwire_spark.storage import absolute
@@ -27,7 +27,9 @@ TABLES: dict[str, pa.Schema] = {
     "exchanges": EXCHANGES,
     "refusals": REFUSALS,
     "records": RECORDS,
+    "metrics": COUNTED,
     "clients": CLIENTS,
+    "problems": PROBLEMS,
 }
 _READERS = {
     "captures": "capture.CaptureReader",
@@ -36,7 +38,7 @@ _READERS = {
     "logs": "log.LogReader",
     "metrics": "metrics.MetricsReader",
 }
-"""The readers, by the type of inputs that they read. Other clients are in tables of an earlier run.
+"""The readers, by the type of inputs that they read. Clients and problems are in stored tables.
 
 What is not needed is not imported: a report on a small capture takes little more time than its imports."""
 

@@ -1,4 +1,4 @@
-"""Dumps of metrics as CLIENTS: see ``kwire_spark.sources.metrics``, which documents the options."""
+"""Dumps of metrics as COUNTED: see ``kwire_spark.sources.metrics``, which documents the options."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 
-from kwire_spark.columns import CLIENTS
+from kwire_spark.columns import COUNTED
 from kwire_spark.options import Options
 from kwire_spark.readers.base import Reader
 from kwire_spark.text_logs import metrics_batches
@@ -17,7 +17,7 @@ class MetricsReader(Reader):
 
     @classmethod
     def columns(cls, options: Options) -> pa.Schema:
-        return CLIENTS
+        return COUNTED
 
     def tasks(self) -> Sequence[str]:
         return self.options.files()

@@ -14,8 +14,8 @@ from kwire_spark.options import BrokenInputError
 from kwire_spark.stored import StoredTable
 
 ROWS = 4096
-COUNTS = frozenset({"requests", "errors", "refused", "connections"})
-"""Columns of CLIENTS that every row has."""
+COUNTS = frozenset({"requests", "errors", "refused", "connections", "places"})
+"""Columns of CLIENTS and PROBLEMS that every row has."""
 MICROSECOND = timedelta(microseconds=1)
 TIMES = range(*((end.replace(tzinfo=UTC) - EPOCH) // MICROSECOND for end in (datetime.min, datetime.max)))
 """Microseconds that Python has times for."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from kwire_spark.reports.client_usage import MAX_ROWS, by_client, by_use, highest
 from kwire_spark.reports.encrypted import Encrypted, encrypted_of
 from kwire_spark.reports.report import Column, Report, Table
 from kwire_spark.reports.text import counted, file_name, time
-from kwire_spark.tables.clients import METRICS, SEEN_IN
+from kwire_spark.tables.clients import METRICS, SEEN_IN, Clients
 from kwire_spark.tables.relations import collect
 from kwire_spark.unread import HTTP, MISSING, NOT_READ, PARTIAL, TLS, UNDECIDED, advice
 
@@ -24,32 +25,31 @@ NOT_COUNTED = frozenset({PARTIAL, HTTP})
 """Bytes that no request can be hidden in: parts of known ones, and connections that certainly are not Kafka."""
 
 OLDER = (
-    "INCOMPLETE: this table was written by an older kwire and does not say how much of its inputs was read: "
-    "clients may be missing. Write it again."
+    "INCOMPLETE: a table does not say how much of its inputs was read, since it has no table problems of the same "
+    "run beside it or was written by an older kwire: clients may be missing. Write it again."
 )
 
 PROBLEMS = Table("problems", "What could not be read").with_columns(
     Column("problem", whole=True),
-    Column("places", comment="Number of connections, packets or places with this problem."),
+    Column("places", comment="Number of places, or of packets, with this problem."),
+    Column("connections", comment="Number of connections of which nothing was read."),
     Column("unread", "bytes", comment="Bytes that were not read."),
     Column("advice", "what to do", whole=True),
     Column("source", "first in", brief=file_name),
     Column("position", "byte"),
 )
 
-_COUNTED = {
-    True: f"""SELECT sum(CASE WHEN seen_in = '{METRICS}' THEN 0 ELSE requests END) AS requests,
+_OF_CLIENTS = f"""SELECT sum(CASE WHEN seen_in = '{METRICS}' THEN 0 ELSE requests END) AS requests,
         sum(CASE WHEN seen_in = '{METRICS}' THEN requests END) AS deprecated,
         sum(begun) AS connections, sum(bytes) AS bytes,
-        min(first_seen) AS first_seen, max(last_seen) AS last_seen, count(*) - count(bytes) AS unknown
-        FROM {{table}} WHERE _corrupt IS NULL""",
-    False: f"""SELECT count(*) AS requests, NULL AS deprecated, 0 AS unknown,
+        min(first_seen) AS first_seen, max(last_seen) AS last_seen, count(*) - count(bytes) AS unknown,
+        count(DISTINCT CASE WHEN seen_in <> '{METRICS}' THEN seen_in END) AS types
+        FROM {{table}}"""
+_OF_EXCHANGES = f"""SELECT count(*) AS requests, NULL AS deprecated, 0 AS unknown,
         min(time) AS first_seen, max(time) AS last_seen,
         sum(CASE WHEN number = 0 THEN 1 ELSE 0 END) AS connections,
         sum(CASE WHEN {SEEN_IN} = 'capture' THEN coalesce(request_size, 0) + coalesce(response_size, 0) ELSE 0 END)
-        AS bytes FROM {{table}} WHERE _corrupt IS NULL""",
-}
-"""Of clients, and of exchanges."""
+        AS bytes, 1 AS types FROM {{table}} WHERE _corrupt IS NULL"""
 
 
 UNREAD = {
@@ -63,13 +63,15 @@ UNREAD = {
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A reason why something was not read: in how many places, how many bytes of connections, and the first place."""
+    """A reason why something was not read: in how many places, how many bytes of connections, the first place, and
+    the number of connections of which nothing was read."""
 
     reason: str
     places: int
     unread: int
     source: str | None = None
     position: int | None = None
+    connections: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +79,7 @@ class Basis:
     """``read`` are the bytes of requests and responses in captures, ``encrypted`` whose connections are encrypted.
     ``deprecated`` is the number of requests that metrics count, if there are any.
 
-    ``known`` is false for tables of the first versions of kwire, which do not say what was not read.
+    ``known`` is false for tables that do not say what was not read.
     """
 
     requests: int
@@ -91,13 +93,26 @@ class Basis:
     deprecated: int | None = None
 
     def suffices(self, min_coverage: float) -> bool:
-        """Whether the percentage of bytes that were read is enough; it is if there are no connections, as in logs."""
-        return self.known and (self.share is None or self.share >= min_coverage)
+        """Whether the percentages of bytes and of connections that were read are enough; they are if there are no
+        connections, as in logs."""
+        return self.known and (self.coverage is None or self.coverage >= min_coverage)
 
     @property
     def unread(self) -> int:
         """Bytes of connections that may have been requests and responses."""
         return sum(problem.unread for problem in self.problems if problem.reason not in NOT_COUNTED)
+
+    @property
+    def share_of_connections(self) -> float | None:
+        """The percentage of connections of which anything was read; ``None`` if there are none, as in logs."""
+        lost = sum(problem.connections for problem in self.problems if problem.reason not in NOT_COUNTED)
+        total = self.connections + lost
+        return 100 * self.connections / total if total else None
+
+    @property
+    def coverage(self) -> float | None:
+        """The lower of the two percentages: one busy client can have most of the bytes."""
+        return min((one for one in (self.share, self.share_of_connections) if one is not None), default=None)
 
     @property
     def share(self) -> float | None:
@@ -112,42 +127,62 @@ class Basis:
             on += f" on {counted(self.connections, 'connection')}"
         if self.first_seen and self.last_seen:
             on += f", from {time(self.first_seen)} to {time(self.last_seen)} UTC"
-        first = [f"Based on {inputs}: {on}." if self.requests or self.deprecated is None else f"Based on {inputs}."]
+        if not inputs:
+            first = [f"Based on {on}."]
+        else:
+            counts = f": {on}" if self.requests or self.deprecated is None else ""
+            first = [f"Based on {inputs}{counts}."]
         if self.deprecated is not None:
             requests = counted(self.deprecated, "request")
             first.append(f"Metrics count {requests} of deprecated versions since the brokers started.")
         if self.share is None:
             return (*first,)
-        parts = [f"{shown_share(self.share)} of the bytes of connections were read"]
+        connections = self.share_of_connections
+        of = "" if connections is None else f" and {shown_share(connections)} of the connections"
+        parts = [f"{shown_share(self.share)} of the bytes{of} were read"]
         for name, reason in UNREAD.items():
             if size := sum(problem.unread for problem in self.problems if problem.reason.startswith(reason)):
                 parts.append(f"{counted(size, 'byte')} {name}")
         return *first, f"{'; '.join(parts)}."
 
 
-def basis_of(table: Relation) -> Basis:
-    """The basis of a report on this table: exchanges, or clients."""
-    (row,) = collect(_COUNTED["begun" in table.columns], table=table)
+def basis_of(seen: Relation | Clients[Any]) -> Basis:
+    """The basis of a report on exchanges, or on clients."""
+    of_clients = isinstance(seen, Clients)
+    table, broken = (seen.table, seen.problems) if isinstance(seen, Clients) else (seen, seen)
+    (row,) = collect(_OF_CLIENTS if of_clients else _OF_EXCHANGES, table=table)
     requests, connections, read = (row[name] or 0 for name in ("requests", "connections", "bytes"))
-    span, problems = (row["first_seen"], row["last_seen"]), tuple(problems_of(table))
-    return Basis(
-        requests, connections, read, *span, problems, encrypted_of(table), not row["unknown"], row["deprecated"]
-    )
+    if row["types"] > 1:
+        requests = _counted_once(table, requests)
+    span, problems = (row["first_seen"], row["last_seen"]), tuple(problems_of(broken))
+    known = not row["unknown"] and (not isinstance(seen, Clients) or seen.complete)
+    return Basis(requests, connections, read, *span, problems, encrypted_of(broken), known, row["deprecated"])
+
+
+def _counted_once(clients: Relation, requests: int) -> int:
+    """The number of requests as the tables of reports have it: those that inputs of several types saw count once."""
+    text = f"SELECT * FROM {{clients}} WHERE seen_in <> '{METRICS}' LIMIT {MAX_ROWS + 1}"
+    rows = collect(text, clients=clients)
+    if len(rows) > MAX_ROWS:
+        return requests
+    return sum(highest(group, "requests") for group in by_use(by_client(rows)).values())
 
 
 def problems_of(*tables: Relation) -> list[Problem]:
-    """The problems in ``_corrupt`` of tables, at most :data:`MAX_PROBLEMS` of each: those with most bytes first."""
+    """The problems in PROBLEMS, or in ``_corrupt`` of other tables, at most :data:`MAX_PROBLEMS` of each: those with
+    most bytes first."""
     found = []
     for table in tables:
-        unread = "unread" if "unread" in table.columns else "NULL"
-        places = "count(*)"
-        if "begun" in table.columns:
-            places = "sum(requests)"
-        elif "packets" in table.columns:
-            places = "sum(coalesce(packets, 1))"
-        text = f"""SELECT _corrupt AS reason, {places} AS places, coalesce(sum({unread}), 0) AS unread,
-            min(source) AS source, min_by(position, struct(source, position)) AS position
-            FROM {{table}} WHERE _corrupt IS NOT NULL GROUP BY _corrupt ORDER BY 3 DESC, 1 LIMIT {MAX_PROBLEMS}"""
+        columns, reason, places, connections = table.columns, "_corrupt", "count(*)", "0"
+        unread = "unread" if "unread" in columns else "NULL"
+        if "problem" in columns:
+            reason, places, connections = "problem", "sum(places)", "sum(connections)"
+        elif "packets" in columns:
+            places, connections = "sum(coalesce(packets, 1))", "sum(CASE WHEN number = 0 THEN 1 ELSE 0 END)"
+        text = f"""SELECT {reason} AS reason, {places} AS places, coalesce(sum({unread}), 0) AS unread,
+            min(source) AS source, min_by(position, struct(source, position)) AS position,
+            coalesce({connections}, 0) AS connections
+            FROM {{table}} WHERE {reason} IS NOT NULL GROUP BY {reason} ORDER BY 3 DESC, 1 LIMIT {MAX_PROBLEMS}"""
         found += [Problem(**row) for row in collect(text, table=table)]
     return found
 
@@ -158,9 +193,10 @@ def with_basis(report: Report, basis: Basis, inputs: str, min_coverage: float) -
     if basis.suffices(min_coverage):
         return replace(report, summary=summary)
     headline = OLDER
-    if basis.known and basis.share is not None:
+    if basis.known and basis.coverage is not None:
+        of = "bytes of connections" if basis.coverage == basis.share else "connections"
         headline = (
-            f"INCOMPLETE: only {shown_share(basis.share)} of the bytes of connections were read, less than the "
+            f"INCOMPLETE: only {shown_share(basis.coverage)} of the {of} were read, less than the "
             f"{min_coverage:g} % of --min-coverage: clients may be missing. See the last table."
         )
     return replace(report, summary=(headline, *summary), exit_code=report.exit_code or INCOMPLETE)
@@ -169,9 +205,18 @@ def with_basis(report: Report, basis: Basis, inputs: str, min_coverage: float) -
 def with_problems(report: Report, problems: Iterable[Problem], skipped: Iterable[tuple[str, str]]) -> Report:
     """The report with a table of what it lacks: problems, and skipped files."""
     rows = [
-        (one.reason, one.places, one.unread or None, advice(one.reason), one.source, one.position) for one in problems
+        (
+            one.reason,
+            one.places,
+            one.connections or None,
+            one.unread or None,
+            advice(one.reason),
+            one.source,
+            one.position,
+        )
+        for one in problems
     ]
-    left_out = [(f"skipped: {reason}", 1, None, "", path, None) for path, reason in skipped]
+    left_out = [(f"skipped: {reason}", 1, None, None, "", path, None) for path, reason in skipped]
     if not rows and not left_out:
         return report
     more = [f"Not everything could be read: {counted(len(rows), 'reason')} in the last table."] if rows else []

@@ -1,6 +1,6 @@
 """Usage of APIs, versions and clients, over time, and which releases deprecate or refuse the versions in use.
 
-``census(clients, exchanges)`` takes the tables CLIENTS and EXCHANGES and returns a :class:`Report`. CLIENTS is small:
+``census(clients, exchanges)`` takes clients and the table EXCHANGES and returns a :class:`Report`. CLIENTS is small:
 its rows are collected, and added up in Python. EXCHANGES are counted over time, in one pass.
 """
 
@@ -12,8 +12,10 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from kwire_kafka import PROTOCOL
 from kwire_kafka.releases import RELEASES
 from kwire_spark.reports import charts
+from kwire_spark.reports.basis import basis_of
 from kwire_spark.reports.client_usage import (
     WHO,
     Client,
@@ -24,17 +26,21 @@ from kwire_spark.reports.client_usage import (
     grouped,
     highest,
 )
+from kwire_spark.reports.completed import checked, completed
 from kwire_spark.reports.over_time import Steps, counted_over_time
 from kwire_spark.reports.release_support import OK, UNSURE, deprecated_in, is_known, judge, refused_by, spans
 from kwire_spark.reports.report import Chart, Column, Report, Table
 from kwire_spark.reports.text import counted, time
 from kwire_spark.tables.clients import SEEN_IN
 from kwire_spark.tables.relations import collect
+from kwire_spark.unread import MIN_COVERAGE
 
 if TYPE_CHECKING:
+    from kwire.protocol import MessageRegistry
     from kwire.releases import Releases
     from kwire_spark.reports.client_usage import Row
     from kwire_spark.reports.report import Cell
+    from kwire_spark.tables.clients import Clients
     from kwire_spark.tables.relations import Relation
 
     Seen = Sequence[tuple[Client, Row]]
@@ -72,13 +78,27 @@ SOFTWARE = Table("software", "Software", note=REPORTED).with_columns("software",
 
 
 def census(
-    clients: Relation, exchanges: Relation | None = None, *, top: int = TOP, releases: Releases = RELEASES
+    clients: Clients[Any],
+    exchanges: Relation | None = None,
+    *,
+    top: int = TOP,
+    releases: Releases = RELEASES,
+    min_coverage: float = MIN_COVERAGE,
+    protocol: MessageRegistry = PROTOCOL,
 ) -> Report:
     """A report on clients: versions, libraries, addresses. Without ``exchanges`` there is no chart over time.
 
     For each client, API and version only the type of input with the highest count is used, since captures and logs
-    may have seen the same requests. The states of versions are those in the newest of ``releases``.
+    may have seen the same requests. The states of versions are those in the newest of ``releases``. The report begins
+    with what it is based on: see ``readiness``.
     """
+    checked(clients)
+    with clients.kept() as kept:
+        report = _report(kept.table, exchanges, top, releases)
+        return completed(report, basis_of(kept), kept.origin, min_coverage, protocol, kept.table)
+
+
+def _report(clients: Relation, exchanges: Relation | None, top: int, releases: Releases) -> Report:
     rows, more = collected(clients, "requests DESC")
     everyone = by_client(rows)
     brokers = brokers_among(everyone)

@@ -34,6 +34,10 @@ OF_BROKERS = BETWEEN_BROKERS | {
     *(ApiKey.CREATE_TOPICS, ApiKey.ADD_PARTITIONS_TO_TXN, ApiKey.SASL_HANDSHAKE, ApiKey.SASL_AUTHENTICATE),
 }
 """What brokers and controllers send to each other: topics are created on first use, transactions are verified."""
+VERIFIES_SINCE = 4
+"""The version of AddPartitionsToTxn from which on only brokers send it [KIP-890]."""
+CREATES_SINCE = 7
+"""The version of CreateTopics of the first brokers that forward it in their own name."""
 MAX_ROWS = 200_000
 """Maximum number of rows of CLIENTS in a report."""
 
@@ -81,7 +85,13 @@ class Use:
     @property
     def between_brokers(self) -> bool:
         """Whether an upgrade changes both ends."""
-        return self.of_broker or self.api_key in BETWEEN_BROKERS
+        return self.of_broker or _between_brokers(self.api_key, self.version)
+
+
+def _between_brokers(api_key: int, version: int | None) -> bool:
+    """Whether only brokers and controllers send such requests."""
+    verifies = api_key == ApiKey.ADD_PARTITIONS_TO_TXN and version is not None and version >= VERIFIES_SINCE
+    return verifies or api_key in BETWEEN_BROKERS
 
 
 _ORDER = (*KEYS, "source", "position")
@@ -109,17 +119,28 @@ def by_client(rows: Iterable[Row]) -> list[tuple[Client, Row]]:
     Requests before a login have no principal, those before ApiVersions 3 no software. An unknown one is taken to be
     the known one of the same client id and address if there is only one. Server logs have no client id: if another
     input saw the same address, API and version, that row takes precedence. Logs of controllers have no address for
-    forwarded requests: if another input saw the same client id, API and version, that row takes precedence. Metrics
-    have no more than software: see :func:`seen_elsewhere`.
+    forwarded requests: if another input saw the same client id, API and version, that row takes precedence, else it
+    is of the only address with this client id. A broker that creates a topic on its first use does so under the id of
+    the client: that is no request of the client. Metrics have no more than software: see :func:`seen_elsewhere`.
     """
     rows = list(rows)
     named = [row for row in rows if row["seen_in"] not in NAMELESS]
     with_host = [row for row in named if row["client_host"] is not None]
     seen_at = {_use_by(row, "client_host") for row in named}
     seen_of = {_use_by(row, "client_id") for row in with_host}
+    hosts: defaultdict[str | None, set[str]] = defaultdict(set)
+    for row in with_host:
+        if row["seen_in"] != FORWARDED:
+            hosts[row["client_id"]].add(row["client_host"])
     kept = [
-        *with_host,
-        *(row for row in named if row["client_host"] is None and _use_by(row, "client_id") not in seen_of),
+        *(row for row in with_host if not _created_by_broker(row, hosts)),
+        *(
+            _at_its_only_address(row, hosts)
+            for row in named
+            if row["client_host"] is None
+            and _use_by(row, "client_id") not in seen_of
+            and not _created_by_broker(row, hosts)
+        ),
         *(row for row in rows if row["seen_in"] == SERVER_LOG and _use_by(row, "client_host") not in seen_at),
     ]
     seen = [(client_of(row), row) for row in kept]
@@ -130,6 +151,18 @@ def by_client(rows: Iterable[Row]) -> list[tuple[Client, Row]]:
         return found
     elsewhere = seen_elsewhere(found, counted)
     return [*found, *((client_of(row), row) for row, others in zip(counted, elsewhere, strict=True) if not others)]
+
+
+def _created_by_broker(row: Row, hosts: Mapping[str | None, set[str]]) -> bool:
+    """Whether a broker created a topic in its own name for a client that other inputs saw: they would have seen the
+    request of the client."""
+    created = row["seen_in"] == FORWARDED and row["api_key"] == ApiKey.CREATE_TOPICS
+    return created and (row["version"] or 0) >= CREATES_SINCE and row["client_id"] in hosts
+
+
+def _at_its_only_address(row: Row, hosts: Mapping[str | None, set[str]]) -> Row:
+    found = hosts.get(row["client_id"], set()) if row["seen_in"] == FORWARDED and row["client_id"] else set()
+    return {**row, "client_host": next(iter(found))} if len(found) == 1 else row
 
 
 def seen_elsewhere(seen: Iterable[tuple[Client, Row]], counted: Iterable[Row]) -> list[list[tuple[Client, Row]]]:
@@ -150,13 +183,17 @@ def brokers_among(seen: Iterable[tuple[Client, Row]]) -> set[Client]:
     """Those that are brokers or controllers, which are no clients: they send requests that only these send, or are
     named as followers are, and send nothing that brokers do not send."""
     apis: defaultdict[Client, set[int]] = defaultdict(set)
+    known = set()
     for client, row in seen:
         if client.client_id is not None and row["seen_in"] not in (FORWARDED, *NAMELESS):
             apis[client].add(row["api_key"])
+            versions = row["versions"] if "versions" in row else [row["version"]]
+            if any(_between_brokers(row["api_key"], version) for version in versions):
+                known.add(client)
     return {
         client
         for client, keys in apis.items()
-        if keys <= OF_BROKERS and (keys & BETWEEN_BROKERS or FOLLOWER.fullmatch(client.client_id or ""))
+        if keys <= OF_BROKERS and (client in known or FOLLOWER.fullmatch(client.client_id or ""))
     }
 
 

@@ -25,11 +25,12 @@ Encrypted = tuple[str | None, int | None, str, int]
 
 
 def encrypted_of(table: Relation) -> tuple[Encrypted, ...]:
-    """Who has encrypted connections in EXCHANGES or CLIENTS, those with most bytes first: at most 1,000."""
+    """Who has encrypted connections in EXCHANGES or PROBLEMS, those with most bytes first: at most 1,000."""
     if not {"client_host", "server_port", "unread"} <= {*table.columns}:
         return ()
-    text = f"""SELECT client_host, server_port, _corrupt AS reason, coalesce(sum(unread), 0) AS unread
-        FROM {{table}} WHERE _corrupt LIKE '{TLS}%' GROUP BY client_host, server_port, _corrupt
+    problem = "problem" if "problem" in table.columns else "_corrupt"
+    text = f"""SELECT client_host, server_port, {problem} AS reason, coalesce(sum(unread), 0) AS unread
+        FROM {{table}} WHERE {problem} LIKE '{TLS}%' GROUP BY client_host, server_port, {problem}
         ORDER BY 4 DESC, 1, 2, 3 LIMIT {MAX_ROWS}"""
     return tuple(
         (row["client_host"], row["server_port"], row["reason"], row["unread"]) for row in collect(text, table=table)

@@ -1,8 +1,8 @@
 """Clients that will break on a release: CLIENTS compared with what the release accepts [KIP-896, KAFKA-WIRE 2.1].
 
-``readiness(clients, "4.1.1")`` returns a :class:`Report` whose exit code is 1 if a client is refused. CLIENTS is
-small: its rows are collected, and evaluated in plain Python, in ``client_usage``, ``judgement`` and
-``release_support``; ``verdict_tables`` and ``since`` lay the verdicts out.
+``readiness(clients(exchanges), "4.1.1")`` returns a :class:`Report` whose exit code is 1 if a client is refused, and
+4 if too little was read to say that none is. CLIENTS is small: its rows are collected, and evaluated in plain Python,
+in ``client_usage``, ``judgement`` and ``release_support``; ``verdict_tables`` and ``since`` lay the verdicts out.
 """
 
 from __future__ import annotations
@@ -10,12 +10,15 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from kwire_kafka import PROTOCOL
 from kwire_kafka.releases import RELEASES
 from kwire_spark.reports import charts
 from kwire_spark.reports.advice import ADVICE, advice_table
+from kwire_spark.reports.basis import basis_of
 from kwire_spark.reports.client_usage import Client, collected, uses_of
+from kwire_spark.reports.completed import checked, completed
 from kwire_spark.reports.counted import with_counted
 from kwire_spark.reports.judgement import Judged, Judgement
 from kwire_spark.reports.release_support import REFUSED, UNKNOWN, UNSURE, each_once, refused_by, spans, titled
@@ -30,12 +33,14 @@ from kwire_spark.reports.verdict_tables import (
     refused_table,
 )
 from kwire_spark.tables.clients import CAPTURE, REQUEST_LOG, SERVER_LOG
+from kwire_spark.unread import MIN_COVERAGE
 
 if TYPE_CHECKING:
+    from kwire.protocol import MessageRegistry
     from kwire.releases import Release, Releases
     from kwire_spark.reports.client_usage import Use
     from kwire_spark.reports.owners import Owners
-    from kwire_spark.tables.relations import Relation
+    from kwire_spark.tables.clients import Clients
 
 MAX_NAMED = 10
 """Maximum number of clients named in the summary."""
@@ -46,26 +51,43 @@ LOGS_ALONE = (
 
 
 def readiness(
-    clients: Relation,
+    clients: Clients[Any],
     target: str | Release | Sequence[str | Release],
     releases: Releases = RELEASES,
     *,
     owners: Owners | None = None,
-    before: Relation | None = None,
+    before: Clients[Any] | None = None,
+    min_coverage: float = MIN_COVERAGE,
+    protocol: MessageRegistry = PROTOCOL,
 ) -> Report:
-    """A report on the clients (``columns.CLIENTS``) that brokers of release ``target`` would break.
+    """A report on the clients, which ``clients()`` returns, that brokers of release ``target`` would break.
 
     ``target`` is one of ``releases``, or a line such as ``"4.1"``, which stands for its newest known release, or
     several of them; ``UnknownReleaseError`` if there is none. ``RELEASES.of`` makes one from the answer of a broker.
     Of several types of input only the highest count is used, since they may have seen the same requests. ``owners``
-    says whose clients they are; ``before`` is CLIENTS of an earlier run, and the report then says what changed.
+    says whose clients they are; ``before`` are the clients of an earlier run, and the report then says what changed.
+    The report begins with what it is based on: if less than ``min_coverage`` percent of the bytes or of the
+    connections were read, it is INCOMPLETE.
     """
     given = [target] if isinstance(target, str) or not isinstance(target, Sequence) else target
     found = [releases[one] if isinstance(one, str) else one for one in given]
     targets = each_once(found)
-    rows, more = collected(clients, _worst_first(targets))
+    checked(clients)
+    with clients.kept() as seen:
+        report = _report(seen, targets, releases, owners, before)
+        return completed(report, basis_of(seen), seen.origin, min_coverage, protocol, seen.table)
+
+
+def _report(
+    clients: Clients[Any],
+    targets: Sequence[Release],
+    releases: Releases,
+    owners: Owners | None,
+    before: Clients[Any] | None,
+) -> Report:
+    rows, more = collected(clients.table, _worst_first(targets))
     unjudged = sum(row["refused"] for row in rows if row["version"] is None)
-    earlier = None if before is None else uses_of(collected(before, _worst_first(targets))[0])
+    earlier = None if before is None else uses_of(collected(before.table, _worst_first(targets))[0])
     report = report_on(uses_of(rows), targets, more, unjudged, releases, owners=owners, before=earlier)
     report = with_counted(report, rows, targets, releases)
     seen_in = {row["seen_in"] for row in rows}

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, ClassVar
 import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
-from kwire_spark.columns import EXCHANGES
+from kwire_spark.columns import COUNTED, EXCHANGES
 from kwire_spark.options import COUNT, OPTIONS, OptionError, Options
 from kwire_spark.sources.filters import conditions
 from kwire_spark.spark_types import selected, spark_schema
 from kwire_spark.storage import STDIN
 from kwire_spark.tables.clients import EXCHANGE_COLUMNS
-from kwire_spark.tables.counting import COUNTED, counted
+from kwire_spark.tables.counting import counted
 
 if TYPE_CHECKING:
     from pyspark.sql.datasource import Filter

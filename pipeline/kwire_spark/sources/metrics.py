@@ -1,4 +1,4 @@
-"""``kafka_metrics``: dumps of brokers' metrics as counts of requests of deprecated versions, ``columns.CLIENTS``.
+"""``kafka_metrics``: dumps of brokers' metrics as counts of requests of deprecated versions, ``columns.COUNTED``.
 
 ::
 

@@ -1,4 +1,4 @@
-"""The table ``clients``, kept up to date by a stream of exchanges."""
+"""The tables ``clients`` and ``problems``, kept up to date by a stream of exchanges."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from kwire_spark.columns import CLIENTS
+from kwire_spark.columns import CLIENTS, PROBLEMS
 from kwire_spark.spark_types import spark_schema
 from kwire_spark.stored import Origin
-from kwire_spark.tables.clients import clients
+from kwire_spark.tables.clients import Clients, clients
 from kwire_spark.tables.read import literal
 from kwire_spark.tables.write import exists, write
 
@@ -19,48 +19,55 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 BATCH = "batch"
-KEPT = CLIENTS.append(pa.field(BATCH, pa.int64(), metadata={"comment": "The batch that was added last."}))
-"""The columns of the table."""
+_ADDED = pa.field(BATCH, pa.int64(), metadata={"comment": "The batch that was added last."})
+KEPT = {"clients": CLIENTS.append(_ADDED), "problems": PROBLEMS.append(_ADDED)}
+"""The columns of the tables."""
 
 
-def keep_clients(
-    exchanges: DataFrame, folder: str, *, name: str = "clients", format: str = "parquet", inputs: str = ""
-) -> DataStreamWriter:
-    """A query that adds the rows of ``exchanges`` to the table ``folder/name``; start it with any trigger.
+def keep_clients(exchanges: DataFrame, folder: str, *, format: str = "parquet", inputs: str = "") -> DataStreamWriter:
+    """A query that adds the rows of ``exchanges`` to the tables ``folder/clients`` and ``folder/problems``; start it
+    with any trigger.
 
-    Of exchanges only ``EXCHANGE_COLUMNS`` of ``tables.clients`` are needed. The table is replaced as a whole, in one
-    step. The table records the last batch added, so that a batch that Spark repeats after a failure is not added
-    twice. It belongs to the checkpoint next to it, ``folder/_name.checkpoint``; a missing checkpoint is a
+    Of exchanges only ``EXCHANGE_COLUMNS`` of ``tables.clients`` are needed. Each table is replaced as a whole, in one
+    step. It records the last batch added, so that a batch that Spark repeats after a failure is not added twice. The
+    tables belong to the checkpoint next to them, ``folder/_clients.checkpoint``; a missing checkpoint is a
     ``ValueError``. A connection counts once in each batch. ``inputs`` are those of the stream, in words, for
-    reports on the table.
+    reports on the tables.
     """
-    path, checkpoint = f"{folder.rstrip('/')}/{name}", f"{folder.rstrip('/')}/_{name}.checkpoint"
+    path, checkpoint = f"{folder.rstrip('/')}/clients", f"{folder.rstrip('/')}/_clients.checkpoint"
     if exists(exchanges.sparkSession, path) and not exists(exchanges.sparkSession, checkpoint):
         raise ValueError(f"{path} exists, but its checkpoint does not: {checkpoint}")
-    writer = exchanges.writeStream.queryName(name).option("checkpointLocation", checkpoint)
-    return writer.foreachBatch(partial(add_batch, folder, name, format, inputs=inputs))
+    writer = exchanges.writeStream.queryName("clients").option("checkpointLocation", checkpoint)
+    return writer.foreachBatch(partial(add_batch, folder, format, inputs=inputs))
 
 
-def add_batch(folder: str, name: str, format: str, batch: DataFrame, number: int, inputs: str = "") -> None:
+def add_batch(folder: str, format: str, batch: DataFrame, number: int, inputs: str = "") -> None:
     """Add the exchanges of the batch with this ``number``, counted from 0, unless it was added before."""
+    with clients(batch).kept() as seen:
+        for name in ("problems", "clients"):  # a report needs both, and begins when there are clients
+            _add(folder, name, format, seen, number, Origin(inputs))
+
+
+def _add(folder: str, name: str, format: str, seen: Clients[DataFrame], number: int, origin: Origin) -> None:
     from pyspark.sql import functions as F
 
-    spark, path = batch.sparkSession, f"{folder.rstrip('/')}/{name}"
-    known = _read(spark, path, format, KEPT)
+    spark, path = seen.counted.sparkSession, f"{folder.rstrip('/')}/{name}"
+    known = _read(spark, path, format, KEPT[name])
     if known is None and number:
         raise ValueError(f"{path}: the table of this stream is missing; delete its checkpoint to start over")
     last = None if known is None else known.agg(F.max(BATCH)).first()
     if last is not None and last[0] is not None and last[0] >= number:
         return
-    seen = clients(batch).persist()
-    try:
-        if known is not None and seen.isEmpty():
-            return
-        table = seen if known is None else clients(seen, known)
-        table = table.withColumn(BATCH, F.lit(number).cast("long")).coalesce(1)
-        write(table, folder, name, format, origin=Origin(inputs))
-    finally:
-        seen.unpersist()
+    added: DataFrame = _of(seen, name)
+    if known is not None and added.isEmpty():
+        return
+    table = added if known is None else _of(clients(added, known.drop(BATCH)), name)
+    table = table.withColumn(BATCH, F.lit(number).cast("long")).coalesce(1)
+    write(table, folder, name, format, origin=origin)
+
+
+def _of(seen: Clients[DataFrame], name: str) -> DataFrame:
+    return seen.table if name == "clients" else seen.problems
 
 
 def _read(spark: SparkSession, path: str, format: str, schema: pa.Schema) -> DataFrame | None:

@@ -1,16 +1,21 @@
-"""The table CLIENTS from exchanges and refusals, in one pass over them.
+"""The tables CLIENTS and PROBLEMS from exchanges and refusals, in one pass over them.
 
-Takes tables of EXCHANGES, from captures and request logs alike, of REFUSALS, and of CLIENTS that were counted before,
-in whole or for each connection, recognized by their columns. Of the first two only ``EXCHANGE_COLUMNS`` and
-``REFUSAL_COLUMNS`` are needed.
+Takes tables of EXCHANGES, from captures and request logs alike, of REFUSALS, and of CLIENTS and PROBLEMS that were
+counted before, recognized by their columns. Of the first two only ``EXCHANGE_COLUMNS`` and ``REFUSAL_COLUMNS`` are
+needed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from typing import Any
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Generic
 
-from kwire_spark.tables.relations import R, Relation, collect, query
+from kwire_spark.columns import CLIENTS
+from kwire_spark.stored import UNKNOWN, Origin
+from kwire_spark.tables.relations import R, Relation, collect, kept, query
 from kwire_spark.unread import CLOSED
 
 CAPTURE, REQUEST_LOG, SERVER_LOG = "capture", "request_log", "server_log"
@@ -25,8 +30,8 @@ MOST_VERSIONS = 10_000
 IDENTITY = ("client_id", "software_name", "software_version", "principal")
 KEYS = ("seen_in", "client_host", "server_port", *IDENTITY, "api_key", "api", "version")
 
-KNOWN = "_corrupt IS NULL AND api_key IS NOT NULL"
-"""Which rows are requests of a known API, in SQL."""
+KNOWN = "api_key IS NOT NULL"
+"""Which rows of CLIENTS are requests of a known API, in SQL."""
 
 _PLACED = ("source", "position", "client_host", "server_port", "api_key", "api", "version")
 REFUSAL_COLUMNS = (*_PLACED, "connection", "time", "principal", "message", "_corrupt")
@@ -39,30 +44,60 @@ EXCHANGE_COLUMNS = (
 def versions_seen(table: Relation) -> list[dict[str, Any]]:
     """How many requests of each API and version each type of input has, from CLIENTS or EXCHANGES: the most frequent
     versions."""
-    each = "seen_in, requests" if "requests" in table.columns else f"{SEEN_IN} AS seen_in, 1 AS requests"
+    each, where = "seen_in, requests", KNOWN
+    if "requests" not in table.columns:
+        each, where = f"{SEEN_IN} AS seen_in, 1 AS requests", f"{KNOWN} AND _corrupt IS NULL"
     return collect(
         f"""
         SELECT seen_in, api_key, version, sum(requests) AS requests
         FROM (
             SELECT api_key, version, {each} FROM {{table}}
-            WHERE {KNOWN} AND version IS NOT NULL
+            WHERE {where} AND version IS NOT NULL
         ) AS requests
         GROUP BY seen_in, api_key, version ORDER BY requests DESC, api_key, version LIMIT {MOST_VERSIONS}""",
         table=table,
     )
 
 
-def clients(*tables: R) -> R:
-    """``columns.CLIENTS`` of exchanges, refusals and clients, any number of each; ``ValueError`` without any.
+@dataclass(frozen=True)
+class Clients(Generic[R]):
+    """Which client used which API versions, and what could not be read: what reports on clients need.
 
-    Rows with ``_corrupt`` report broken input, and requests of an unknown API have no ``api_key``: reports leave both
-    out of their counts (:data:`KNOWN`), and say what these are based on.
+    ``table`` has the columns CLIENTS, ``problems`` those of PROBLEMS. ``counted`` are the rows of both, of one pass
+    over the inputs. ``origin`` says what these were. ``complete`` is false if problems may be missing.
     """
+
+    counted: R
+    origin: Origin = UNKNOWN
+    complete: bool = True
+
+    @cached_property
+    def table(self) -> R:
+        """``columns.CLIENTS``. Requests of an unknown API have no ``api_key``: see :data:`KNOWN`."""
+        return query(f"SELECT {', '.join(CLIENTS.names)} FROM {{seen}} WHERE _corrupt IS NULL", seen=self.counted)
+
+    @cached_property
+    def problems(self) -> R:
+        """``columns.PROBLEMS``."""
+        return query(_PROBLEMS, seen=self.counted)
+
+    @contextmanager
+    def kept(self) -> Iterator[Clients[R]]:
+        """The same, computed once within a ``with`` block."""
+        with kept(self.counted) as counted:
+            yield replace(self, counted=counted)
+
+
+def clients(*tables: R | Clients[R], origin: Origin = UNKNOWN) -> Clients[R]:
+    """The clients in exchanges, refusals and clients that were counted before, any number of each; ``ValueError``
+    without any. Reports begin with the ``origin``."""
     if not tables:
         raise ValueError("expected at least one table of exchanges, refusals or clients")
-    named = {f"table{number}": table for number, table in enumerate(tables)}
+    before = [table for table in tables if isinstance(table, Clients)]
+    found: list[R] = [table.counted if isinstance(table, Clients) else table for table in tables]
+    named = {f"table{number}": table for number, table in enumerate(found)}
     seen = " UNION ALL ".join(_seen(name, table.columns) for name, table in named.items())
-    return query(_COUNTED.format(seen=seen), **named)
+    return Clients(query(_COUNTED.format(seen=seen), **named), origin, all(one.complete for one in before))
 
 
 _COUNTED = f"""
@@ -80,9 +115,24 @@ _COUNTED = f"""
     ) AS placed
     GROUP BY {", ".join(KEYS)}, _corrupt, broken_source, broken_position"""
 
+_PROBLEMS = """
+    SELECT _corrupt AS problem, sum(requests) AS places, sum(begun) AS connections, sum(unread) AS unread,
+        client_host, server_port, source, position
+    FROM {seen} WHERE _corrupt IS NOT NULL
+    GROUP BY _corrupt, client_host, server_port, source, position"""
+_COUNTED_PROBLEMS = f"""
+        SELECT CAST(NULL AS STRING) AS seen_in, source, position, client_host, server_port, NULL AS api_key,
+            NULL AS api, NULL AS version, {", ".join(f"CAST(NULL AS STRING) AS {one}" for one in IDENTITY)},
+            NULL AS first_seen, NULL AS last_seen,
+            places AS requests, CAST(NULL AS STRING) AS connection, 0 AS connections, 0 AS errors,
+            0 AS refused, 0 AS bytes, connections AS begun, unread, problem AS _corrupt
+        FROM {{name}}"""
+
 
 def _seen(name: str, columns: Collection[str]) -> str:
     """The rows to count, with the type of input and the counts of each."""
+    if "places" in columns:
+        return _COUNTED_PROBLEMS.format(name=f"{{{name}}}")
     requests, known = "coalesce(packets, 1)" if "packets" in columns else "1", set(IDENTITY)
     rows = f"time AS first_seen, time AS last_seen, {requests} AS requests, connection, 0 AS connections"
     if "outcome" in columns:
@@ -94,15 +144,17 @@ def _seen(name: str, columns: Collection[str]) -> str:
         seen_in, error, refused, known = f"'{SERVER_LOG}'", "0", "1", {"principal"}
         size, begun, unread = "0", "0", "CAST(NULL AS BIGINT)"
     elif "requests" in columns:
-        seen_in, error, refused, size, begun, unread = "seen_in", "errors", "refused", "bytes", "begun", "unread"
+        seen_in, error, refused, size, begun = "seen_in", "errors", "refused", "bytes", "begun"
+        unread = "unread" if "unread" in columns else "CAST(NULL AS BIGINT)"
         connection = "connection" if "connection" in columns else "CAST(NULL AS STRING) AS connection"
         rows = f"first_seen, last_seen, requests, {connection}, connections"
     else:
         raise ValueError(f"expected exchanges, refusals or clients, got columns {', '.join(columns)}")
+    corrupt = "_corrupt" if "_corrupt" in columns else "CAST(NULL AS STRING) AS _corrupt"
     who = ", ".join(one if one in known else f"CAST(NULL AS STRING) AS {one}" for one in IDENTITY)
     return f"""
         SELECT {seen_in} AS seen_in, {", ".join(_PLACED)}, {who}, {rows}, {error} AS errors, {refused} AS refused,
-            {size} AS bytes, {begun} AS begun, {unread} AS unread, _corrupt
+            {size} AS bytes, {begun} AS begun, {unread} AS unread, {corrupt}
         FROM {{{name}}}"""
 
 

@@ -11,7 +11,7 @@ import numpy
 import pyarrow as pa
 from pyarrow import compute
 
-from kwire_spark.columns import CLIENTS, EXCHANGES
+from kwire_spark.columns import COUNTED
 from kwire_spark.tables.clients import CAPTURE, FORWARDED, KEYS, REQUEST_LOG
 from kwire_spark.unread import CLOSED
 
@@ -19,8 +19,6 @@ AT_ONCE = 8 << 20
 """Bytes of exchanges that are counted together, or a batch more: some 35,000 requests."""
 MOST = 64 << 20
 """Bytes of counts that wait to be added up, as many as the cache of a database has."""
-COUNTED = pa.schema([*CLIENTS, EXCHANGES.field("connection")])
-"""CLIENTS, also for a single connection: then it is named, and not counted."""
 
 _SUMS = ("requests", "errors", "refused", "bytes", "begun", "unread")
 _PLACE = ("first_seen", "source", "position")

@@ -1,4 +1,4 @@
-"""Files of any type as DataFrames: FRAMES, EXCHANGES, REFUSALS, RECORDS and CLIENTS of :mod:`kwire_spark.columns`.
+"""Files of any type as DataFrames: FRAMES, EXCHANGES, REFUSALS and RECORDS of :mod:`kwire_spark.columns`.
 
 Each function takes paths, like :func:`kwire_spark.inputs.find`, or its ``Inputs``, and reads the files of the
 matching types, or tables that an earlier run wrote; without any, the DataFrame is empty. Only ``columns`` are
@@ -9,20 +9,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from kwire_spark.columns import CLIENTS, EXCHANGES, FRAMES, RECORDS, REFUSALS
+from kwire_spark.columns import COUNTED, EXCHANGES, FRAMES, RECORDS, REFUSALS
 from kwire_spark.inputs import Inputs, find
 from kwire_spark.options import COUNT, FOUND, KINDS, only, passed
 from kwire_spark.session import spark_session
 from kwire_spark.spark_types import spark_schema
 from kwire_spark.storage import absolute
-from kwire_spark.stored import SCHEMAS
-from kwire_spark.tables.counting import COUNTED
+from kwire_spark.stored import SCHEMAS, Origin, are_complete, of_clients
+from kwire_spark.tables.clients import Clients, clients
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -72,10 +73,30 @@ def read_records(
 
 
 def read_clients(
-    *paths: Inputs | str | Path, columns: Sequence[str] = (), spark: SparkSession | None = None, **options: Option
-) -> DataFrame:
-    """Clients that were counted before, by brokers in their metrics or in tables: ``columns.CLIENTS``."""
-    return _read(paths, "clients", CLIENTS, columns, spark, options)
+    *paths: Inputs | str | Path, spark: SparkSession | None = None, **options: Option
+) -> Clients[DataFrame]:
+    """Clients that were counted before, by brokers in their metrics or in tables, and the problems beside them."""
+    passed(options, "metrics")  # fail before anything is looked for
+    found = [path if isinstance(path, Inputs) else find([path]) for path in paths]
+    inputs = [replace(part, tables=of_clients(part.tables)) for part in found]
+    tables = [read_stored(name, *inputs, spark=spark) for name in ("clients", "problems")]
+    tables.append(read_metrics(*inputs, spark=spark, **options))
+    before = [table for part in inputs for table in part.tables]
+    left_out = [file for part in inputs for file in part.skipped]
+    left_out += [file for table in before for file in table.origin.skipped]
+    skipped = dict.fromkeys(left_out)
+    origin = Origin("; ".join(map(str, inputs)), (*skipped,))
+    return replace(clients(*tables, origin=origin), complete=are_complete(before))
+
+
+def read_metrics(*paths: Inputs | str | Path, spark: SparkSession | None = None, **options: Option) -> DataFrame:
+    """What brokers count in their metrics, as ``columns.COUNTED``."""
+    return _read(paths, "metrics", COUNTED, (), spark, options)
+
+
+def read_stored(name: str, *inputs: Inputs, spark: SparkSession | None = None) -> DataFrame:
+    """The tables of this kind, of ``stored.SCHEMAS``, that an earlier run wrote."""
+    return _read(inputs, name, SCHEMAS[name], (), spark, {})
 
 
 def _read(

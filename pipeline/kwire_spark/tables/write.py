@@ -16,6 +16,7 @@ from pyspark.sql.types import StringType
 from kwire_spark.csv_cells import FORMULA, UNPRINTABLE
 from kwire_spark.options import OptionError
 from kwire_spark.stored import MAX_MARKER, UNKNOWN, Origin
+from kwire_spark.tables.clients import Clients
 from kwire_spark.tables.files import DATE, Files
 
 HINTS = {
@@ -65,6 +66,12 @@ def write(
     with _Files(table.sparkSession, path).replacing(folder, name, origin) as written:
         writer.mode("append").save(written)
     return path
+
+
+def write_clients(seen: Clients[DataFrame], folder: str, format: str = "parquet") -> None:
+    """Write the tables ``clients`` and ``problems``, from which reports can be made as from the inputs."""
+    write(seen.problems.coalesce(1), folder, "problems", format, origin=seen.origin)
+    write(seen.table.coalesce(1), folder, "clients", format, origin=seen.origin)
 
 
 def check_folder(spark: SparkSession, folder: str) -> None:

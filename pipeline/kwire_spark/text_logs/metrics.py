@@ -43,7 +43,7 @@ class Counted(NamedTuple):
 def metrics_batches(
     path: str, schema: pa.Schema, protocol: MessageRegistry, *, failfast: bool = False
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of a dump, with the columns of CLIENTS in ``schema``. What cannot be read is a ``_corrupt`` row, or
+    """The rows of a dump, with the columns of COUNTED in ``schema``. What cannot be read is a ``_corrupt`` row, or
     raises :class:`BrokenInputError` with ``failfast``."""
     problems: list[Problem] = []
     rows = [*_rows(path, _counted(path, problems), protocol, problems)]
