@@ -112,6 +112,9 @@ fuzz: $(FUZZ)/.ready  ## break messages, columns, records, connections and logs,
 	$(FUZZ)/bin/python -m tests.fuzz.connections --runs 400000
 	$(FUZZ)/bin/python -m tests.fuzz.logs --runs 200000
 
+sanitizer: $(READY)  ## the same, natively with AddressSanitizer: needs gcc and its libasan
+	$(BIN)/python -m tests.native.sanitizer
+
 attack: $(READY)  ## a million broken definitions, archives, captures, segments and logs, each under limits of its own
 	$(BIN)/python -m tests.attack
 

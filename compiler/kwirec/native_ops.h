@@ -314,7 +314,7 @@ static inline int KwireOps_TakeNamed(PyObject *const *args, Py_ssize_t count, Py
 
 /* Objects of emitted classes take the memory of freed ones, of which a library keeps a few of each size: Python's own
    allocator, which is general, takes longer than storing the attributes. */
-#if defined(Py_GIL_DISABLED) || defined(Py_DEBUG)
+#if defined(Py_GIL_DISABLED) || defined(Py_DEBUG) || defined(__SANITIZE_ADDRESS__)
 static inline int KwireOps_ReuseMemory(PyObject *cls) {
     (void)cls;
     return 0;

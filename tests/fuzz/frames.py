@@ -208,12 +208,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--frames", type=int, default=1_000_000)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--no-memory", action="store_true", help="do not measure what hostile lengths cost")
     options = parser.parse_args()
     start = time.perf_counter()
     outcomes = run(options.frames, options.seed)
     print(f"{options.frames} frames, seed {options.seed}, {time.perf_counter() - start:.0f} seconds")
     for outcome, number in outcomes.most_common():
         print(f"{number:>10}  {outcome}")
+    if options.no_memory:
+        return
     start = time.perf_counter()
     count, worst = check_memory(list(all_pairs()), thorough=True)
     print(
