@@ -16,7 +16,6 @@ from kwirec.diff.report import FORMATS, render_diff
 from kwirec.diff.sides import Side, read_sides
 from kwirec.ir.schema import Message, MessageKind
 from kwirec.lowering import lower_message
-from kwirec.merge.history import release_key
 from tests import kafka_releases
 
 ROOT = Path(__file__).parents[2]
@@ -33,7 +32,7 @@ REMOVED_IN_4_0 = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("release", sorted({*kafka_releases.lines(), "2.8.0"}, key=release_key))
+@pytest.mark.parametrize("release", [*kafka_releases.lines(), "2.8.0"])
 def test_a_release_of_the_union_is_that_of_its_own_files(release: str) -> None:
     """Keys of records came in 4.1, and a former name of a message that is not compared is not compared either."""
     archive = kafka_releases.ARCHIVE
