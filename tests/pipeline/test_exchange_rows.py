@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 
 from kwire.connection import CLIENT, SERVER
@@ -19,10 +22,11 @@ from kwire_kafka import (
     RenewDelegationTokenRequest,
     RenewDelegationTokenResponse,
 )
-from kwire_spark.capture import Piece
-from kwire_spark.unread import MISSING, NO_FRAME, PARTIAL, STRAY
-from tests.pipeline.capture_files import Segment, recorded, recordings
+from kwire_spark.capture import Piece, read_pieces
+from kwire_spark.unread import HTTP, MISSING, NO_FRAME, PARTIAL, STRAY
+from tests.pipeline.capture_files import Conversation, Segment, merged, packets, recorded, recordings, write_pcap
 from tests.pipeline.connection_pieces import answered, asked, cells, conversation_pieces, gap, pieces, values
+from tests.pipeline.test_late_captures import OTHER_PORTS
 
 BEAT, BEATEN = HeartbeatRequest(group_id="g"), HeartbeatResponse(throttle_time_ms=5, error_code=27)
 
@@ -204,6 +208,30 @@ def test_responses_to_requests_that_were_not_seen_are_told_at_the_end() -> None:
     answer, rest = values(pieces(segments), "outcome", "_corrupt", "unread", table="exchanges")
     assert answer == ("answered", None, None)
     assert rest == (None, STRAY, len(answered(BEATEN, 4, 77)[2]))
+
+
+def test_bytes_that_are_missing_in_such_a_response_count_once() -> None:
+    """Its request waits no longer, since a thousand others do."""
+    side, time, stray = answered(BEATEN, 4, 7)
+    others = [asked(BEAT, 4, number) for number in range(100, 1100)]
+    given: list[Segment | Piece] = [
+        asked(BEAT, 4, 7),
+        (side, time, stray[:12]),
+        *others,
+        gap(side, 3),
+        (side, time, stray[15:]),
+    ]
+    rows = values(pieces(given), "_corrupt", "unread", table="exchanges")
+    assert [row for row in rows if row[0]] == [(STRAY, 13), (MISSING, 3)]
+
+
+def test_the_server_of_what_is_not_kafka_is_known_by_later_connections(tmp_path: Path) -> None:
+    client, server = OTHER_PORTS
+    late = packets(Conversation([(SERVER, 0.0, b"HTTP/1.1 200 OK\r\n\r\n")], client, server), handshake=False)
+    again = packets(Conversation([(CLIENT, 0.5, b"GET / HTTP/1.1\r\n\r\n")], replace(client, port=2001), server))
+    given = read_pieces([str(write_pcap(tmp_path / "late.pcap", merged([late, again])))])
+    rows = values(given, "_corrupt", "client_port", "server_port", table="exchanges")
+    assert {*rows} == {(HTTP, port, server.port) for port in (2000, 2001)}
 
 
 def test_a_whole_request_without_a_readable_header_waits_for_its_response() -> None:

@@ -28,7 +28,17 @@ from kwire_spark.options import OptionError, Options
 from kwire_spark.readers.capture import CaptureReader
 from kwire_spark.unread import ENDED_EARLY, HANDSHAKE_LOST, NO_LIBRARY, NO_SECRETS, OTHER_SECRETS, TLS
 from tests.effort import examples
-from tests.pipeline.capture_files import Conversation, block, merged, packets, recorded, write_pcap, write_pcapng
+from tests.pipeline.capture_files import (
+    Conversation,
+    Segment,
+    block,
+    merged,
+    packets,
+    recorded,
+    write_pcap,
+    write_pcapng,
+)
+from tests.pipeline.connection_pieces import pieces
 from tests.pipeline.tls_talks import Recorder, Tls, certificate
 
 pytest.importorskip("cryptography")
@@ -36,7 +46,10 @@ pytest.importorskip("cryptography")
 from kwire_spark.tls import KeyLog, decrypted, decryption, key_log, read_key_log
 from kwire_spark.tls.connection import TRIES
 from kwire_spark.tls.protection import Protection13
+from kwire_spark.tls.records import LARGEST_HELLO
 
+NO_ENCRYPT_THEN_MAC = 1 << 19
+"""OpenSSL's option, which Python's ssl has no name for."""
 V12, V13 = ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3
 RECORDING = "librdkafka-on-4.1.1"
 
@@ -122,6 +135,24 @@ def test_a_server_may_ask_for_a_second_hello(path: Path, keys: Path, pem: Path) 
     assert [data[5] for direction, _, data in talk.segments if direction == CLIENT][:2] == [1, 1]
     written(path, [talk])
     assert contents(path, read_key_log(str(keys))) == SAID
+
+
+def test_early_data_before_a_second_hello_is_passed_over(path: Path, keys: Path, pem: Path) -> None:
+    """A server that asks for a second hello refuses the data that came with the first [RFC 8446 4.2.10]."""
+    tls = Tls.make(pem, keys)
+    tls.server.set_ecdh_curve("secp384r1")
+    talk = tls.through(LONG)
+    assert [direction for direction, _, _ in talk.segments[:3]] == [CLIENT, SERVER, CLIENT]
+    early: Segment = CLIENT, 0.0, b"\x17\3\3\0\x40" + bytes(64)
+    written(path, [replace(talk, segments=[*talk.segments[:2], early, *talk.segments[2:]])])
+    assert contents(path, read_key_log(str(keys))) == SAID
+
+
+@pytest.mark.parametrize("claimed", [LARGEST_HELLO + 1, (1 << 24) - 1])
+def test_a_hello_that_is_too_large_is_not_waited_for(keys: Path, pem: Path, claimed: int) -> None:
+    Tls.make(pem, keys).through(LONG)
+    given = pieces([(CLIENT, 0.0, b"\x16\3\1\0\4\1" + claimed.to_bytes(3, "big")), (CLIENT, 1.0, b"more")])[:1]
+    assert [*decrypted(given, read_key_log(str(keys)))] == given
 
 
 @pytest.mark.parametrize("tickets", [True, False])
@@ -231,6 +262,33 @@ def test_a_loss_within_a_record_has_its_size(path: Path, keys: Path, pem: Path) 
     found = [one for one in decrypted(read_pieces([str(path)]), read_key_log(str(keys))) if isinstance(one, Piece)]
     assert [(one.kind, one.size) for one in found].count(("gap", 5000)) == 1
     assert len([one for one in found if one.kind == "data"]) == 9
+
+
+@pytest.mark.parametrize(
+    ("name", "options"), [*((name, 0) for name in LOSSES), ("1.2 AES256-SHA256", NO_ENCRYPT_THEN_MAC)]
+)
+def test_a_record_that_was_changed_is_a_gap(path: Path, keys: Path, pem: Path, name: str, options: int) -> None:
+    sizes = (300, 400, 500)
+    tls = Tls.make(pem, keys, *SUITES[name])
+    tls.client.options |= options
+    made = tls.through(replace(LONG, segments=[(SERVER, n / 10, bytes(size)) for n, size in enumerate(sizes)]))
+    segments = [*made.segments]
+    at = max(n for n, (direction, _, data) in enumerate(segments) if direction == SERVER and 400 < len(data) < 500)
+    direction, time, data = segments[at]
+    segments[at] = direction, time, data[:100] + bytes([data[100] ^ 1]) + data[101:]
+    written(path, [replace(made, segments=segments)])
+    found = [one for one in decrypted(read_pieces([str(path)]), read_key_log(str(keys))) if isinstance(one, Piece)]
+    seen = [(one.kind, len(one.data)) for one in found]
+    assert seen == [("data", 300), ("gap", 0), ("data", 500), ("closed", 0)]
+
+
+def test_the_end_within_a_record_is_a_gap(path: Path, keys: Path, pem: Path) -> None:
+    made = Tls.make(pem, keys).through(replace(LONG, segments=LONG.segments[:2]))
+    at = next(n for n, (_, _, data) in enumerate(made.segments) if len(data) > 50_000)
+    direction, time, data = made.segments[at]
+    written(path, [replace(made, segments=[*made.segments[:at], (direction, time, data[:-10])])])
+    found = [one for one in decrypted(read_pieces([str(path)]), read_key_log(str(keys))) if isinstance(one, Piece)]
+    assert [(one.kind, one.direction) for one in found[-2:]] == [("gap", SERVER), ("closed", CLIENT)]
 
 
 def test_no_guess_goes_on_for_ever(path: Path, keys: Path, pem: Path, monkeypatch: pytest.MonkeyPatch) -> None:
