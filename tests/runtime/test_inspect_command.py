@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import io
 import json
 import os
@@ -28,11 +29,13 @@ from kwire_kafka import (
     FetchRequest,
     HeartbeatRequest,
     HeartbeatResponse,
+    MetadataResponse,
     OffsetCommitValue,
     ProduceRequest,
     TopicRecord,
 )
 from kwire_kafka.api.alter_client_quotas import AlterClientQuotasRequestEntryData, OpData
+from kwire_kafka.api.metadata import MetadataResponseBroker
 from kwire_kafka.api.produce import PartitionProduceData, TopicProduceData
 from kwire_kafka.releases import RELEASES
 
@@ -196,7 +199,7 @@ def test_a_broken_frame(run: Any) -> None:
     assert result.lines[-1][0] == "^^"
     with pytest.raises(DecodeError) as caught:
         PROTOCOL.decode_request(REQUEST[:-3])
-    assert result.err == f"\n{caught.value}\n"
+    assert result.err.startswith(f"\n{caught.value}\n")
 
 
 KEY = "0001 0001 67 0001 74 00000003"
@@ -215,6 +218,47 @@ def test_a_record_of_an_internal_topic(run: Any) -> None:
     assert broken.err.startswith("\nOffsetCommitKey v0, field partition, byte 8 of 11: ")
     unknown = run("--topic", "__transaction_state", "--key", "0063")
     assert (unknown.code, "unknown record type 99" in unknown.out) == (3, True)
+
+
+BATCH = encode_batch([Record(value=b"v")])
+
+
+@pytest.mark.parametrize(
+    ("start", "named"),
+    [
+        (bytes.fromhex("d4c3b2a1"), "a packet capture, not a frame: kwire-spark decode"),
+        (bytes.fromhex("a1b23c4d"), "a packet capture"),
+        (bytes.fromhex("0a0d0d0a"), "a packet capture"),
+        (gzip.compress(b"capture"), "compressed by gzip, not a frame: decompress it"),
+        (bytes.fromhex("28b52ffd"), "compressed by zstd"),
+        (BATCH, "a log segment or a record batch"),
+    ],
+)
+def test_a_file_of_another_kind_is_named(run: Any, tmp_path: Path, start: bytes, named: str) -> None:
+    file = tmp_path / "input"
+    file.write_bytes(start + bytes(40))
+    result = run(str(file))
+    assert (result.code, result.out) == (2, "")
+    assert f"the input is {named}" in result.err
+
+
+def test_a_response_that_was_taken_for_a_request_is_named(run: Any) -> None:
+    broker = MetadataResponseBroker(node_id=1, host="broker.example", port=9092)
+    payload = PROTOCOL.encode_response(MetadataResponse(brokers=[broker], topics=[]), 5, correlation_id=3)
+    for data in (payload, frame(payload)):
+        result = run(data.hex())
+        assert result.code == 1
+        assert "all of its bytes fit Metadata 3-7: --response --api-key Metadata --version 7\n" in result.err
+    short = run(PROTOCOL.encode_response(HeartbeatResponse(error_code=27), 3, correlation_id=7).hex())
+    assert "Heartbeat 1-3" in short.err
+    assert short.err.endswith(": --response --api-key KEY --version N\n")
+    neither = run(payload.hex() + "00")
+    assert neither.err.endswith("\nif it is a response: --response --api-key KEY --version N\n")
+    for arguments in (
+        ["--response", "--api-key", "12", "--version", "4"],
+        ["--message", "TopicRecord", "--version", "0"],
+    ):
+        assert "--response" not in run(*arguments, payload.hex()).err
 
 
 NEWER = HeartbeatRequest.VALID_VERSIONS.stop

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from kwire.command.input_bytes import CODINGS, read_input
 from kwire.command.names import api_key, notes
+from kwire.command.not_a_request import other_file, responses
 from kwire.command.options import add_command, add_secrets, put
 from kwire.errors import DecodeError, UnknownNameError
 from kwire.guide import Guide, guide_base
@@ -39,7 +40,7 @@ examples:
   kwire decode --message TopicRecord --version 0 A3Q3AAECAwQFBgcICQoLDA0ODwA=
   kwire decode --html fetch.html --guide-url ../site fetch.bin
 
-exit codes: 0 decoded, 1 not decodable (the tree marks the wrong byte), 2 usage error,
+exit codes: 0 decoded, 1 not decodable (the tree marks the wrong byte), 2 usage error, or a file of another kind,
             3 an API, version or record that is newer than the releases known here, or otherwise unknown
 """
 
@@ -109,6 +110,7 @@ def _run(options: argparse.Namespace) -> int:
     for part in traces.values():
         if part.error:
             put(f"\n{part.error}", sys.stderr)
+    _put_response(protocol, traces, options)
     unknown = dict.fromkeys(part.unknown for part in traces.values() if part.unknown)
     if unknown:
         put("\n" + "\n".join([*unknown, TAKE_IN]), sys.stderr)
@@ -116,6 +118,18 @@ def _run(options: argparse.Namespace) -> int:
     if any(part.error or any(span.kind == "?" for span in part.spans) for part in traces.values()):
         return 1
     return UNKNOWN if unknown else 0
+
+
+def _put_response(protocol: MessageRegistry, traces: Mapping[str, Trace], options: argparse.Namespace) -> None:
+    """Name the responses that the first request fits which cannot be decoded."""
+    if options.response or options.message or options.topic:
+        return
+    part = next((part for part in traces.values() if part.error), None)
+    if part is None:
+        return
+    framed = bool(part.spans) and part.spans[0].name == "size"
+    hint = responses(protocol, part.data[4 if framed else 0 :])
+    put(f"\n{hint or 'if it is a response: --response --api-key KEY --version N'}", sys.stderr)
 
 
 def _print(traces: Mapping[str, Trace], note: Note, guide: Guide, options: argparse.Namespace) -> None:
@@ -187,10 +201,19 @@ def _traces(protocol: MessageRegistry, options: argparse.Namespace) -> dict[str,
         return trace_request(protocol, payload, **how)
 
     data = read_input(options.data, options.coding)
-    if options.frame is False:
+    traces = _payloads(data, options.frame, trace_payload)
+    failed = any(part.error or part.unknown for part in traces.values())
+    if failed and (other := other_file(data)):
+        raise ValueError(other)
+    return traces
+
+
+def _payloads(data: bytes, framed: bool | None, trace_payload: Callable[[bytes], Trace]) -> dict[str, Trace]:
+    """The traces of one payload or of frames; ``framed`` says which, and for ``None`` the sizes in ``data`` do."""
+    if framed is False:
         return {"": trace_payload(data)}
     frames = list(_frames(data))
-    if options.frame is None and not (frames and all(map(_is_whole, frames))):
+    if framed is None and not (frames and all(map(_is_whole, frames))):
         return {"": trace_payload(data)}
     if len(data) < 4:
         raise ValueError("a frame has at least 4 bytes")
