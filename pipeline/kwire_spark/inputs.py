@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -41,6 +41,8 @@ DELETED = ".deleted"
 ARCHIVE = "archive"
 UNREADABLE = "unreadable"
 
+MAX_NAMED = 5
+"""Maximum number of inputs of a type that a text names."""
 PROBE_BYTES = 1 << 18
 """Number of decompressed bytes from which the type of a file is detected."""
 
@@ -97,8 +99,19 @@ class Inputs:
             (self.server_logs, "server log", "server logs"),
             (self.metrics, "dump of metrics", "dumps of metrics"),
         ]
-        counts = [f"{len(paths)} {one if len(paths) == 1 else many}" for paths, one, many in kinds if paths]
+        counts = [
+            f"{len(paths)} {one if len(paths) == 1 else many} ({_names(paths)})"
+            for paths, one, many in kinds
+            if paths
+        ]
         return ", ".join(counts) or "no inputs"
+
+
+def _names(paths: Sequence[str]) -> str:
+    """Return the names of the first of these files and folders, without the folders that they are in."""
+    names = ["standard input" if path == STDIN else path.rstrip("/\\") or path for path in paths[:MAX_NAMED]]
+    more = f" and {len(paths) - MAX_NAMED:,} more" if len(paths) > MAX_NAMED else ""
+    return ", ".join(re.split(r"[/\\]", name)[-1] or name for name in names) + more
 
 
 def find(paths: Iterable[str | Path]) -> Inputs:

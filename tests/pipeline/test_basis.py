@@ -49,9 +49,10 @@ def test_one_busy_client_does_not_hide_that_most_connections_are_encrypted() -> 
     foreign = [exchange(None, None, number=0, time=None, position=at, _corrupt=TLS, unread=10) for at in range(3)]
     seen = clients(exchanges_of(exchange(request_size=10**6), *foreign))
     report = readiness(seen, "4.1.1")
-    assert report.summary[:3] == (
+    assert report.summary[:4] == (
         "INCOMPLETE: only 25.0 % of the connections were read, less than the 90 % of --min-coverage: "
         "clients may be missing. See the last table.",
+        "Kafka 4.1.1 refuses none of 1 client.",
         "Based on 1 request on 1 connection, from 2026-01-02 12:00:00 to 2026-01-02 12:00:00 UTC.",
         "99.9 % of the bytes and 25.0 % of the connections were read; 30 bytes encrypted.",
     )
@@ -68,7 +69,7 @@ def test_a_report_in_python_says_by_itself_that_all_is_encrypted() -> None:
     )
     for report in (readiness(seen, "4.1.1"), census(seen)):
         assert report.summary[0].startswith("INCOMPLETE: only 0.0 % of the bytes")
-        assert report.summary[1].startswith("Based on 1 capture")
+        assert report.summary[2].startswith("Based on 1 capture")
         assert report.exit_code == 4
         assert report.tables[-1].column("problem") == [TLS]
 
@@ -81,13 +82,13 @@ def test_a_report_on_another_table_says_what_it_needs() -> None:
         census(exchanges)
 
 
-def test_a_report_begins_with_its_basis() -> None:
+def test_a_report_has_its_basis_after_its_verdict() -> None:
     basis = basis_of(exchanges_of(*ROWS))
     report = with_basis(REPORT, basis, "1 capture", 40)
     assert report.summary == (
+        "2 clients seen.",
         "Based on 1 capture: 3 requests on 1 connection, from 2026-01-02 12:00:00 to 2026-01-02 12:01:00 UTC.",
         "40.0 % of the bytes and 100 % of the connections were read; 600 bytes encrypted.",
-        "2 clients seen.",
     )
     assert report.exit_code == 0
 
@@ -103,7 +104,7 @@ def test_a_poor_basis_is_the_headline_and_has_an_exit_code_of_its_own(code: int,
 def test_logs_have_no_share() -> None:
     basis = Basis(5, 0, 0, None, None, ())
     report = with_basis(REPORT, basis, "1 request log", 100)
-    assert report.summary[:1] == ("Based on 1 request log: 5 requests.",)
+    assert report.summary[1:] == ("Based on 1 request log: 5 requests.",)
     assert report.exit_code == 0
 
 

@@ -95,7 +95,7 @@ def test_no_more_rows_than_asked_for() -> None:
 
 def test_nothing_was_seen() -> None:
     empty = census(clients_of(), exchanges_of())
-    assert empty.summary[-1] == "No requests found."
+    assert empty.summary[0] == "No requests found."
     assert not empty.charts
 
 

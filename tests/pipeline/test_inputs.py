@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from kwire_spark.inputs import find, sniff
+from kwire_spark.inputs import Inputs, find, sniff
 from kwire_spark.options import OptionError
+from kwire_spark.storage import STDIN
 
 DATA = Path(__file__).parents[1] / "data"
 PCAP = bytes.fromhex("d4c3b2a1020004000000000000000000ffff000001000000")
@@ -80,7 +81,20 @@ def test_a_folder_of_everything(tmp_path: Path) -> None:
     assert found.logs == (str(tmp_path), str(data / "00000000000000000000.log"))
     assert found.server_logs == (str(tmp_path / "server.log"),)
     assert not found.skipped
-    assert str(found) == "1 capture, 2 data directories or segments, 1 server log"
+    assert str(found) == (
+        f"1 capture (a.pcap), 2 data directories or segments ({tmp_path.name}, 00000000000000000000.log), "
+        "1 server log (server.log)"
+    )
+
+
+def test_inputs_are_named_without_their_folders() -> None:
+    many = tuple(f"s3://bucket/captures/{number:04}.pcap" for number in range(20))
+    assert str(Inputs(captures=many)) == (
+        "20 captures (0000.pcap, 0001.pcap, 0002.pcap, 0003.pcap, 0004.pcap and 15 more)"
+    )
+    assert str(Inputs(captures=(STDIN,), logs=("/var/kafka/",))) == (
+        "1 capture (standard input), 1 data directory or segment (kafka)"
+    )
 
 
 def test_real_ones_are_known() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode
+from dataclasses import replace
 from hashlib import sha256
 from html.parser import HTMLParser
 
@@ -12,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kwire import __version__
 from kwire.guide import Guide
 from kwire_kafka import PROTOCOL
 from kwire_spark.reports import charts
@@ -21,7 +23,7 @@ from kwire_spark.reports.page import AT_ONCE, embedded, page
 from kwire_spark.reports.report import Chart, Column, Report, Table
 from kwire_spark.reports.text import file_name, label, shown, visible
 from tests.effort import examples
-from tests.pipeline.report_samples import HOSTILE, all_charts, report
+from tests.pipeline.report_samples import HOSTILE, START, all_charts, report
 
 
 class Elements(HTMLParser):
@@ -110,6 +112,14 @@ def test_tables_have_captions_and_headings(elements: Elements) -> None:
     assert len(labels) == len(all_charts()) + 1
     assert identities.issuperset(labels)
     assert "There is <nothing>." in page(report()).replace("&lt;", "<").replace("&gt;", ">")
+
+
+def test_a_page_begins_with_the_verdict_then_says_when_and_by_what_it_was_made() -> None:
+    found = Report("r", "R", ("The verdict.", "Based on 1 capture (a.pcap)."), (), made=START)
+    paragraphs = [(facts.get("class"), text.strip()) for facts, text in Elements(page(found)).named("p")]
+    made = f"Made on 2026-01-02 12:00:00 UTC by kwire {__version__}."
+    assert paragraphs[:3] == [(None, "The verdict."), ("note", made), (None, "Based on 1 capture (a.pcap).")]
+    assert "Made on" not in page(replace(found, made=None))
 
 
 def test_the_same_report_gives_the_same_page() -> None:

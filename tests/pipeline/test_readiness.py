@@ -277,14 +277,14 @@ def test_a_server_log_adds_only_what_nothing_else_saw() -> None:
 
 def test_that_request_logs_alone_do_not_tell_all_is_said_where_nobody_is_refused() -> None:
     def said(*rows: dict[str, Any]) -> tuple[str, ...]:
-        return readiness(clients_of(*rows), "4.1.1").summary
+        return readiness(clients_of(*rows), "4.1.1").summary[1:-1]  # without the verdict and the basis
 
     logged = client(seen_in="request_log")
-    assert said(logged)[2:] == (LOGS_ALONE,)
-    assert said(logged, client(seen_in="capture"))[2:] == ()
+    assert said(logged) == (LOGS_ALONE,)
+    assert said(logged, client(seen_in="capture")) == ()
     before_4 = said(logged, client(seen_in="request_log", api_key=PRODUCE, version=1))
     assert before_4[-1] == 'Upgrade or reconfigure these clients before the brokers: see "What to do".'
-    assert said()[2:] == ()
+    assert said() == ()
 
 
 def test_an_unknown_target_names_those_that_are_known() -> None:

@@ -188,8 +188,8 @@ def problems_of(*tables: Relation) -> list[Problem]:
 
 
 def with_basis(report: Report, basis: Basis, inputs: str, min_coverage: float) -> Report:
-    """The report, with what it is based on at its beginning, and an exit code of its own if that is too little."""
-    summary = (*basis.sentences(inputs), *report.summary)
+    """The report, with what it is based on after its verdict, and an exit code of its own if that is too little."""
+    summary = (*report.summary, *basis.sentences(inputs))
     if basis.suffices(min_coverage):
         return replace(report, summary=summary)
     headline = OLDER

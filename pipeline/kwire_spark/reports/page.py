@@ -17,8 +17,9 @@ from hashlib import sha256
 from importlib.resources import files
 from typing import Any
 
+from kwire import __version__
 from kwire_spark.reports.report import Cell, Column, Report, Table
-from kwire_spark.reports.text import counted, shown_in, visible
+from kwire_spark.reports.text import counted, shown_in, time, visible
 
 
 def page(report: Report) -> str:
@@ -30,6 +31,7 @@ def page(report: Report) -> str:
         figures=embedded(figures),
         plotting=plotting,
         script=_script(),
+        version=__version__,
         style=_part("page.css"),
         allowed=" ".join(_hash(script) for script in (plotting, _script()) if script),
     )
@@ -116,7 +118,7 @@ def _template() -> Any:
 
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     environment.filters |= {"visible": visible}
-    functions = (cells, data, is_filtered, is_numeric, summed)
+    functions = (cells, data, is_filtered, is_numeric, summed, time)
     environment.globals |= {function.__name__: function for function in functions} | {"AT_ONCE": AT_ONCE}
     return environment.from_string(_part("page.html.jinja"))
 

@@ -66,7 +66,7 @@ def readiness(
     several of them; ``UnknownReleaseError`` if there is none. ``RELEASES.of`` makes one from the answer of a broker.
     Of several types of input only the highest count is used, since they may have seen the same requests. ``owners``
     says whose clients they are; ``before`` are the clients of an earlier run, and the report then says what changed.
-    The report begins with what it is based on: if less than ``min_coverage`` percent of the bytes or of the
+    The report says what it is based on: if less than ``min_coverage`` percent of the bytes or of the
     connections were read, it is INCOMPLETE.
     """
     given = [target] if isinstance(target, str) or not isinstance(target, Sequence) else target

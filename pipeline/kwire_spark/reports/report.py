@@ -103,8 +103,8 @@ class Check:
 class Report:
     """``name`` is the stem of the page's file. ``exit_code`` is 0, or 1 if the report needs action.
 
-    Pages, Markdown and JSON link APIs and errors to ``guide``. A page loads itself again every ``refresh`` seconds if
-    that is not 0.
+    Pages, Markdown and JSON link APIs and errors to ``guide``. A page says when the report was ``made``, and loads
+    itself again every ``refresh`` seconds if that is not 0.
     """
 
     name: str
@@ -116,6 +116,7 @@ class Report:
     guide: Guide | None = None
     checks: tuple[Check, ...] = ()
     refresh: int = 0
+    made: datetime | None = None
 
     def table(self, name: str) -> Table:
         """The table of this name."""
