@@ -28,8 +28,20 @@ const result = {
   ink: getComputedStyle(document.querySelector(".plot[data-figure=bars] .ytick text")).fill,
   loaded: performance.getEntriesByType("resource").map(entry => entry.name),
   wider: document.documentElement.scrollWidth > innerWidth,
+  ticks: texts(".plot[data-figure=points] .xtick text"),
   before: column(2), up: press(2), down: press(2), state: heading(2).ariaSort,
 };
+const told = Object.assign(document.createElement("pre"), { id: "told", textContent: JSON.stringify(result) });
+document.body.replaceChildren(told);
+"""
+
+WIDE_PROBE = """
+const scroll = document.querySelector(".scroll"), note = document.querySelector("section p.note");
+const state = () => [!note.hidden, getComputedStyle(scroll).boxShadow !== "none"];
+const result = { text: note.textContent, start: state() };
+scroll.scrollLeft = scroll.scrollWidth;
+scroll.dispatchEvent(new Event("scroll"));
+result.end = state();
 const told = Object.assign(document.createElement("pre"), { id: "told", textContent: JSON.stringify(result) });
 document.body.replaceChildren(told);
 """
@@ -111,6 +123,22 @@ def test_tables_sort_by_number_and_back(seen: dict[str, Any]) -> None:
 def test_a_small_screen_and_the_dark(seen: dict[str, Any]) -> None:
     assert not seen["wider"]
     assert seen["ink"] == "rgb(232, 235, 240)"
+
+
+def test_a_logarithmic_axis_has_whole_numbers(seen: dict[str, Any]) -> None:
+    assert seen["ticks"] == ["1", "2", "5", "10"]
+
+
+@pytest.mark.parametrize(("columns", "start"), [(30, [True, True]), (2, [False, False])])
+def test_a_wide_table_says_that_it_scrolls(tmp_path: Path, columns: int, start: list[bool]) -> None:
+    names = [f"column-{number}" for number in range(columns)]
+    table = Table("t", "T", rows=(tuple(names),)).with_columns(*names)
+    found = told(
+        probed(tmp_path, Report("r", "R", ("One.",), (table,)), WIDE_PROBE).as_uri(), "--window-size=500,900"
+    )
+    assert found["console"] == []
+    assert found["text"].startswith("More columns: scroll")
+    assert (found["start"], found["end"]) == (start, [False, False])
 
 
 def test_a_long_table_is_searched_filtered_sorted_and_turned(tmp_path: Path) -> None:

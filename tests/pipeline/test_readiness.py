@@ -184,10 +184,15 @@ def test_the_worst_comes_first() -> None:
 
 
 def test_the_chart_has_the_clients_that_break_on_each_release() -> None:
-    (chart,) = told("4.1.1", use(JOIN_GROUP, 1)).charts
-    broken = list(chart.figure["data"][0]["y"])
-    later = len(RELEASES) - list(RELEASES).index("4.0.0") - 1
-    assert broken == [0, 1, *[0] * later]  # 3.9.2, 4.0.0, and JoinGroup 1 is back in 4.0.1
+    other = Client("two", "10.0.0.2", None, None)
+    (chart,) = told("4.1.1", use(JOIN_GROUP, 1), use(METADATA, 9, client=other)).charts
+    refused, accepted = (list(trace["y"]) for trace in chart.figure["data"])
+    layout = chart.figure["layout"]
+    newest = list(RELEASES)[-1]
+    assert layout["xaxis"]["ticktext"] == ["3.9.2", "4.0.0", "4.0.1 to 4.1.0", "4.1.1: target", f"4.1.2 to {newest}"]
+    assert refused == [0, 1, 0, 0, 0]  # JoinGroup 1 is back in 4.0.1
+    assert accepted == [2, 1, 2, 2, 2]
+    assert [(shape["x0"], shape["x1"]) for shape in layout["shapes"]] == [(2.5, 3.5)]
     assert not told("4.1.1", use(METADATA, 1)).charts
 
 

@@ -20,6 +20,8 @@ Figure = dict[str, Any]
 
 ROW = 26
 """Height of a row in pixels."""
+GROUND = "rgba(128, 128, 128, 0.2)"
+"""Behind what is marked: to be seen in light and dark."""
 PALETTE = 8
 """Number of series colours on the page; a ninth series would look like the first."""
 
@@ -30,10 +32,17 @@ def bars(labels: Sequence[str], series: Series, *, unit: str) -> Figure:
     return _figure(data, _rows(labels) | {"xaxis": _amount(unit, series)})
 
 
-def columns(labels: Sequence[str], series: Series, *, unit: str, roles: Roles | None = None) -> Figure:
-    """A vertical stacked bar for each label, in their order: for ordered labels such as releases."""
+def columns(
+    labels: Sequence[str], series: Series, *, unit: str, roles: Roles | None = None, marked: Sequence[int] = ()
+) -> Figure:
+    """Return a vertical stacked bar for each label, in their order: for ordered labels such as releases. Those at the
+    places ``marked`` stand on a grey ground."""
     data = _bars("y", series, roles, x=_places(labels), text=_texts(labels))
-    return _figure(data, {"xaxis": _labelled(labels), "yaxis": _amount(unit, series), "height": 340})
+    ground = {"type": "rect", "yref": "paper", "y0": 0, "y1": 1, "layer": "below", "line": {"width": 0}}
+    shapes = [ground | {"x0": at - 0.5, "x1": at + 0.5, "fillcolor": GROUND} for at in marked]
+    return _figure(
+        data, {"xaxis": _labelled(labels), "yaxis": _amount(unit, series), "height": 340, "shapes": shapes}
+    )
 
 
 def over_time(starts: Sequence[datetime], step: timedelta, series: Series, *, unit: str) -> Figure:

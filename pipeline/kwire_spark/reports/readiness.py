@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from kwire_kafka import PROTOCOL
@@ -112,7 +113,7 @@ def report_on(
     targets = target if isinstance(target, Sequence) else [target]
     judgements = [Judgement.of(uses, one, releases) for one in targets]
     breaking = _breaking(judgements[0].clients, releases)
-    chart = _per_release(breaking, releases)
+    chart = _per_release(judgements, breaking, releases)
     owner_of = owners.of if owners else lambda client: None
     refused = refused_table(judgements, owner_of)
     tables = (
@@ -215,16 +216,34 @@ def _breaking(verdicts: Judged, releases: Releases) -> Breaking:
     return breaking
 
 
-def _per_release(breaking: Breaking, releases: Releases) -> Chart | None:
-    """The number of clients that break on each release, from the last that refuses none of them."""
+def _per_release(judgements: Sequence[Judgement], breaking: Breaking, releases: Releases) -> Chart | None:
+    """How many of all clients break on each release, from the last that refuses none of them. Releases in a row that
+    refuse the same clients share a bar, but a target has one of its own."""
     if not breaking:
         return None
     order = list(releases)
     names = order[max(min(map(order.index, breaking)) - 1, 0) :]
-    counts = [len(breaking.get(name, ())) for name in names]
-    note = "By the versions that clients were seen to use."
-    figure = charts.columns(names, {"clients": counts}, unit="clients", roles={"clients": "bad"})
-    return Chart("releases", "Clients that break", figure, note)
+    total = len(judgements[0].by_client())
+    aims = {judgement.target.name: set(judgement.refused()) for judgement in judgements}
+    broken = {**breaking, **aims}
+    kinds = groupby(names, lambda name: (broken.get(name, set()), name if name in aims else ""))
+    bars = [(list(group), len(clients), aim) for (clients, aim), group in kinds]
+    labels = [f"{aim}: target" if aim else _from_to(group) for group, _, aim in bars]
+    counts = [count for _, count, _ in bars]
+    series = {"refused": counts, "not refused": [total - count for count in counts]}
+    figure = charts.columns(
+        labels,
+        series,
+        unit="clients",
+        roles={"refused": "bad", "not refused": "good"},
+        marked=[place for place, (_, _, aim) in enumerate(bars) if aim],
+    )
+    note = "By the versions that clients were seen to use. Releases that refuse the same clients share a bar."
+    return Chart("releases", "Clients that break on each release", figure, note)
+
+
+def _from_to(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"
 
 
 def _checks(judgement: Judgement) -> Iterator[Check]:

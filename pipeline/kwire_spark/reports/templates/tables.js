@@ -30,6 +30,11 @@ const cellMade = cell => {
 const elementOf = row => row.element ??= made("tr", {}, ...row.cells.map(cellMade));
 const readRow = element => ({ element, cells: [...element.cells].map(cell => [cell.textContent, cell.dataset.key ?? ""]) });
 
+const showMore = (scroll, note) => {
+  note.hidden = scroll.scrollLeft + scroll.clientWidth >= scroll.scrollWidth - 1;
+  scroll.classList.toggle("more", !note.hidden);
+};
+
 for (const table of document.querySelectorAll("table")) {
   const headings = [...table.tHead.rows[0].cells], body = table.tBodies[0];
   const data = document.getElementById("rows-" + table.id);
@@ -87,4 +92,9 @@ for (const table of document.querySelectorAll("table")) {
     table.parentElement.before(made("div", { className: "tools" }, made("label", {}, "Search ", search), ...choices, count, back, next));
     show(0);
   }
+  const scroll = table.parentElement, note = made("p", { className: "note" }, "More columns: scroll the table to the right \u2192");
+  scroll.before(note);
+  scroll.addEventListener("scroll", () => showMore(scroll, note));
+  new ResizeObserver(() => showMore(scroll, note)).observe(scroll);
+  showMore(scroll, note);
 }
