@@ -25,7 +25,6 @@ from kwire_spark.inputs import Inputs, find
 from kwire_spark.options import FAILFAST, KINDS, BrokenInputError, OptionError, Options, only
 from kwire_spark.reports.formats import FORMATS
 from kwire_spark.reports.text import visible
-from kwire_spark.stored import of_clients
 from kwire_spark.tls.key_log import checked_key_log
 from kwire_spark.unread import advice
 
@@ -294,6 +293,8 @@ def only_writer(out: str) -> Iterator[None]:
 
 def _with_tables(inputs: Inputs, command: str, wanted: Sequence[str], options: Set[str]) -> Inputs:
     """The inputs with those of their tables that a command wants. :class:`OptionError` if it cannot use them."""
+    from kwire_spark.stored import of_clients
+
     path = inputs.tables[0].path
     if not wanted:
         raise OptionError(f"{path} is a table: {command} reads captures and logs")
