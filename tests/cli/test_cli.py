@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import runpy
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -186,6 +187,20 @@ def test_generate_succeeds_with_warnings_which_fail_a_check() -> None:
     assert result.exit_code == 0
     assert "warning[K207]" in result.stderr
     assert kwirec("generate", "--check", *arguments).exit_code == 0
+
+
+def test_an_entity_type_of_ones_own_is_kept_everywhere() -> None:
+    Path("clock").mkdir()
+    Path("clock/Clock.json").write_text(CLOCK.replace('"about": "Name', '"entityType": "streamId", "about": "Name'))
+    Path("pyproject.toml").write_text('[tool.kwirec]\nseverity = { K403 = "off" }\n')
+    assert kwirec("check", "clock").exit_code == 0
+    assert "entityType=streamId" in kwirec("dump", "clock").stdout
+    assert kwirec("generate", "clock", "--package", "clock_wire", "--out", "out").exit_code == 0
+    assert runpy.run_path("out/clock_wire/entity_types.py")["FIELDS"] == {"streamId": (("Clock", "Clock", "zone"),)}
+    assert kwirec("merge", "clock", "--release", "1.0.0", "--into", "union").exit_code == 0
+    assert '"entityType": "streamId"' in next(Path("union").rglob("Clock.json")).read_text()
+    assert kwirec("convert", "clock", "--to", "krammar", "--out", "krammar").exit_code == 0
+    assert kwirec("diff", "clock", "krammar", "--level", "policy").stdout == ""
 
 
 def test_a_pipe_in_place_of_settings_is_not_read() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from kwirec.diagnostics.diagnostic import Diagnostic, Label, Report
+from kwirec.diagnostics.diagnostic import Diagnostic, Label, Report, Severity
 from kwirec.diagnostics.examples import (
     ABSENT,
     ANOTHER_FILE,
@@ -263,6 +263,7 @@ FINDINGS: dict[str, tuple[str, list[str]]] = {
     # Types
     "nullable uuid": (clock(field("Id", "uuid", nullableVersions="0+")), ['K402 Id "0+" + "uuid"']),
     "entity type without resemblance": (clock(field("X", "int8", entityType="planet")), ['K403 X "planet"']),
+    "entity type that is no name": (clock(field("X", entityType="topic name")), ['K201 X "topic name"']),
     "entity type of array elements": (
         clock(field("Owners", "[]int64", entityType="brokerId")),
         ['K404 Owners int64 + "brokerId"'],
@@ -679,6 +680,12 @@ def test_help_knows_what_is_free(check: Check) -> None:
         files(*(clock(type="metadata", name=name, apiKey=key) for name, key in [("A", 4), ("B", 5), ("C", 4)]))
     )
     assert [one.helps for one in keys] == [("the next free key is 6",)]
+
+
+def test_an_entity_type_of_ones_own_can_be_allowed(check: Check) -> None:
+    example = clock(field("Stream", "int64", entityType="streamId"), field("Other", entityType="unknown"))
+    assert [(one.code.number, one.severity) for one in check(example)] == [("K403", Severity.WARNING)] * 2
+    assert check(example, {"K403": Severity.OFF}) == []
 
 
 def test_help_lists_entity_types_when_none_is_near(check: Check) -> None:

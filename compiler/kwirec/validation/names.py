@@ -14,7 +14,7 @@ from kwirec.naming import RESERVED_CLASSES, is_python_keyword, python_name, snak
 from kwirec.validation.rule import repeated, rule
 from kwirec.versions import in_words
 
-_FIELD_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*")
+FIELD_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*")
 _TYPE_NAME = re.compile(r"[A-Z][A-Za-z0-9]*")
 
 
@@ -32,13 +32,14 @@ def _invalid(at: FieldSite | StructSite, what: str, name: str, span: Span, expec
     corrected=clock(field("TimeZone")),
 )
 def field_name(at: FieldSite) -> Iterator[Finding]:
-    """The name or an alias of a field is not a letter followed by letters and digits.
+    """The name, an alias or the entity type of a field is not a letter followed by letters and digits.
 
     Names become class attributes, table columns and JSON keys; only letters and digits are valid in all of them.
     """
-    for written in (at.decl.name, *at.decl.aliases):
-        if not _FIELD_NAME.fullmatch(written.value):
-            what = "field name" if written is at.decl.name else "alias"
+    names = [("field name", at.decl.name), *(("alias", alias) for alias in at.decl.aliases)]
+    names += [("entity type", at.decl.entity_type)] if at.decl.entity_type is not None else []
+    for what, written in names:
+        if not FIELD_NAME.fullmatch(written.value):
             yield _invalid(at, what, written.value, written.span, "a letter followed by letters and digits")
 
 

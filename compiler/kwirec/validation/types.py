@@ -9,6 +9,7 @@ from kwirec.diagnostics.diagnostic import Finding, Severity, did_you_mean
 from kwirec.diagnostics.examples import clock, field, struct
 from kwirec.ir.schema import ENTITY_TYPES, NULLABLE_PRIMITIVES, ArrayType, PrimitiveType, StructType
 from kwirec.ir.sites import FieldSite, MessageSite, StructSite
+from kwirec.validation.names import FIELD_NAME
 from kwirec.validation.rule import rule
 from kwirec.versions import NONE, in_words
 
@@ -63,21 +64,23 @@ def not_nullable(at: FieldSite) -> Iterator[Finding]:
 
 @rule(
     "K403",
+    severity=Severity.WARNING,
     offending=clock(field("Owner", "int32", entityType="brokerID")),
     corrected=clock(field("Owner", "int32", entityType="brokerId")),
 )
 def unknown_entity_type(at: FieldSite) -> Iterator[Finding]:
-    """The `entityType` of a field is unknown.
+    """The `entityType` of a field is none of Kafka's.
 
-    Reports and type aliases use entity types, so they would lack a field whose entity type is misspelt. The entity
-    types are transactionalId, producerId, groupId, topicName and brokerId.
+    A list of all topic names or broker ids would lack a field whose entity type is misspelt. Kafka's entity types are
+    transactionalId, producerId, groupId, topicName and brokerId. Entity types have no bytes, so a protocol can have
+    others: turn this warning off.
     """
     written = at.decl.entity_type
-    if written is not None and written.value not in ENTITY_TYPES:
+    if written is not None and FIELD_NAME.fullmatch(written.value) and written.value not in ENTITY_TYPES:
         yield at.finding(
             f"unknown entity type `{written.value}`",
             written.span,
-            "does not exist",
+            "not an entity type of Kafka",
             helps=[did_you_mean(written.value, ENTITY_TYPES) or f"entity types are {', '.join(ENTITY_TYPES)}"],
         )
 

@@ -12,7 +12,7 @@ ENTITY_TYPES: dict[str, str] = {
     "topicName": "string",
     "transactionalId": "string",
 }
-"""Entity type → its primitive type."""
+"""Kafka's entity types, each with its primitive type."""
 
 FIELDS: dict[str, tuple[tuple[str, str, str], ...]] = {
     "brokerId": (("ClockResponse", "Master", "broker_id"),),
