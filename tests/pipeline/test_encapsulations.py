@@ -439,10 +439,13 @@ def test_the_number_of_a_packet_is_used_again_after_a_while(later: float, repeat
 
 
 @pytest.mark.parametrize("size", [0, 10, 19])
-def test_a_total_length_that_is_impossible_cuts_nothing(path: Path, size: int) -> None:
+@pytest.mark.parametrize("outer", [bytes, gre_of])
+def test_a_total_length_that_is_impossible_cuts_nothing(
+    path: Path, outer: Callable[[bytes], bytes], size: int
+) -> None:
     """Network cards that cut packets for the system write 0."""
 
     def wrap(ip: bytes) -> bytes:
-        return ethernet(gre_of(ip[:2] + struct.pack(">H", size) + ip[4:]))
+        return ethernet(outer(ip[:2] + struct.pack(">H", size) + ip[4:]))
 
     assert said(write_frames(path, wrapped(wrap, WHOLE))) == (TALK.said(CLIENT), TALK.said(SERVER))

@@ -10,8 +10,9 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -438,6 +439,21 @@ def test_packets_of_one_batch_may_come_in_any_order(tmp_path: Path) -> None:
     assert len(found[0]) == 1
     assert [part.to_csv() for part in found[0]] == [part.to_csv() for part in found[1]]
     assert len(found[0][0]) == len(in_one_go(path))
+
+
+def test_packets_of_equal_times_are_in_the_order_of_files_and_positions(tmp_path: Path) -> None:
+    path = write_pcap(tmp_path / "a.pcap", packets(recorded(RECORDING)[0]))
+    (batch,) = packet_batches(file_packets(str(path)))
+    frame = batch.to_pandas()
+    half = len(frame) // 2
+    frame["time"], frame["micros"] = frame["time"][0], 0
+    frame["source"] = ["a.pcap"] * half + ["b.pcap"] * (len(frame) - half)
+    frame["position"] = [*range(100, 100 + half), *range(len(frame) - half)]
+    advance, state = Follower(ConnectionProjection("exchanges"), (), 1000).advance, cast(Any, NewState())
+    orders = (frame, frame[::-1], frame.sort_values("position"))
+    found = [pd.concat(advance((frame["flow"][0],), iter([part]), state)) for part in orders]
+    assert [rows.to_csv() for rows in found] == [found[0].to_csv()] * 3
+    assert [*dict.fromkeys(found[0]["source"])] == ["a.pcap", "b.pcap"]
 
 
 def test_what_waits_between_batches_has_a_limit(tmp_path: Path) -> None:

@@ -116,7 +116,7 @@ def packet(
         return None
     numbers = read_i64_be(buffer, at + 4)
     begin, end = at + (buffer[at + 12] >> 4) * 4, start + length
-    if size and ip + size < end:  # else the frame is padded, or the network card fills in the size
+    if at <= ip + size < end:  # else nothing follows the packet, or the network card fills in the size
         end = ip + size
     data = buffer[begin : end if end < stop else stop]
     missing = end - begin - len(data)

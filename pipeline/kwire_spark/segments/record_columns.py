@@ -18,7 +18,7 @@ from kwire.errors import DecodeError
 from kwire.logs import LogSegment
 from kwire.records import Batch, Record
 from kwire.records.layout import APPEND_TIME, ATTRIBUTES, BATCH_HEADER, CODEC_MASK, MAGIC
-from kwire.records.loops import HUGE, LEAST_RECORD, Headers
+from kwire.records.loops import LEAST_RECORD, Headers
 from kwire_spark.segments.varints import Fields, Numbers
 
 _FIELDS = (
@@ -102,8 +102,7 @@ class Stored:
         data = self._buffers[0] if len(self._buffers) == 1 else b"".join(self._buffers)
         self._buffers.clear()
         self._fields = Fields(data, np.frombuffer(self._starts.getvalue(), "<i8"))
-        bases = np.concatenate([self._of_batches("base_offset"), self._of_batches("base_timestamp")])
-        return not self._fields.bad.any() and bool(((bases > -HUGE) & (bases < HUGE)).all())
+        return not self._fields.bad.any()
 
     def fact(self, name: str) -> Numbers:
         """A field of the batch headers, by its name in :data:`HEADER`, or ``position``; for each record."""
@@ -114,7 +113,7 @@ class Stored:
         return np.repeat(values, self._counts)
 
     def offsets(self) -> Numbers:
-        return self.fact("base_offset") + self._fields.offsets
+        return self.fact("base_offset") + self._fields.offsets  # they wrap as in Java, like those of ``Read``
 
     def times(self) -> Numbers:
         """Timestamps in milliseconds, -1 for none."""
