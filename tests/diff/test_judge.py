@@ -101,6 +101,15 @@ def test_waived_findings_do_not_break(diff: Diff) -> None:
     assert [one.waiver.reason for one in judgement.waived if one.waiver] == ["never used"]
 
 
+def test_a_note_needs_no_waiver_and_stays(diff: Diff) -> None:
+    note = waiver(code="VERSION_ADDED", message="*", expires=JUNE)
+    for day in (JUNE, JUNE + datetime.timedelta(1)):
+        judgement = diff(clock(field("A")), clock(field("A"), field("B", versions="3+"), validVersions="0-3"),
+                         waivers=[note], today=day)  # fmt: skip
+        assert (names(judgement.findings), judgement.waived, judgement.unused) == ({"VERSION_ADDED"}, (), ())
+        assert not any("expired" in text for one in judgement.findings for text in one.diagnostic.notes)
+
+
 def test_an_expired_waiver_is_said_so(diff: Diff) -> None:
     expired = waiver(expires=JUNE)
     judgement = diff(BEFORE, AFTER, Level.WIRE, [expired], JUNE + datetime.timedelta(1))

@@ -1,0 +1,228 @@
+"""The changes between two schemas themselves, in their order, before rules choose among them."""
+
+from __future__ import annotations
+
+import pytest
+
+from kwirec.diagnostics.examples import ABSENT, Node, clock, enum, field, files, request, tagged, value
+from kwirec.diff import changes as c
+from kwirec.diff import compare
+from tests.diff.support import Load
+
+RESERVED = request(validVersions="none", flexibleVersions=ABSENT, fields=ABSENT)
+A, B, C = (field(name, "int8") for name in "ABC")
+
+CASES: dict[str, tuple[str, str, list[str]]] = {
+    # Messages
+    "a reserved number is used": (RESERVED, request(A), ["MessageAdded ClockRequest - 0,1,2"]),
+    "a used number is only reserved": (request(A), RESERVED, ["MessageRemoved ClockRequest ClockRequest - 0,1,2"]),
+    "a number is reserved": ("", RESERVED, []),
+    "messages come in the order of their new names": (
+        files(clock(A, name="Alarm"), clock(A, name="Bell")),
+        files(clock(A, name="Zoo", aliases=["Alarm"]), clock(B, name="Bell")),
+        ["FieldRenamed Bell Bell B A 0,1,2", "MessageRenamed Zoo Alarm - 0,1,2"],
+    ),
+    "a former name on the old side is the name again": (
+        clock(A, name="Zoo", aliases=["Alarm"]),
+        clock(A, name="Alarm"),
+        ["MessageRenamed Alarm Zoo - 0,1,2"],
+    ),
+    "one message takes the place of two": (
+        files(clock(A, name="Alarm"), clock(B, name="Bell")),
+        clock(A, name="Zoo", aliases=["Alarm", "Bell"]),
+        ["MessageRemoved Bell - 0,1,2", "MessageRenamed Zoo Alarm - 0,1,2"],
+    ),
+    "a former name of another kind is another message": (
+        clock(A, name="Alarm"),
+        clock(A, name="Zoo", type="metadata", apiKey=3, aliases=["Alarm"]),
+        ["MessageRemoved Alarm - 0,1,2", "MessageAdded Zoo - 0,1,2"],
+    ),
+    "messages without a number are not paired by what they contain": (
+        clock(A, name="Alarm"),
+        clock(A, name="Bell"),
+        ["MessageRemoved Alarm - 0,1,2", "MessageAdded Bell - 0,1,2"],
+    ),
+    "records of a number are paired if they contain most of the same": (
+        clock(field("A", "int64"), B, C, name="Alarm", type="metadata", apiKey=3),
+        clock(field("A", "int32"), B, C, name="Bell", type="metadata", apiKey=3),
+        ["MessageRenamed Bell Alarm - 0,1,2", "FieldTypeChanged Bell Alarm A 0,1,2"],
+    ),
+    "records of a number that share half of their names are two": (
+        clock(field("A", "int64"), B, name="Alarm", type="metadata", apiKey=3),
+        clock(field("A", "int32"), C, name="Bell", type="metadata", apiKey=3),
+        ["MessageRemoved Alarm - 0,1,2", "MessageAdded Bell - 0,1,2"],
+    ),
+    # Stability
+    "an unstable version settles": (
+        request(A, latestVersionUnstable=True), request(A), ["VersionStabilized ClockRequest ClockRequest - 2"]
+    ),
+    "an unstable version goes": (
+        request(A, latestVersionUnstable=True),
+        request(A, validVersions="0-1"),
+        ["VersionMaxLowered ClockRequest ClockRequest - 2"],
+    ),
+    "a stable version becomes unstable": (
+        request(A), request(A, latestVersionUnstable=True), ["VersionDestabilized ClockRequest ClockRequest - 2"]
+    ),
+    "a new version is unstable": (
+        request(A),
+        request(A, validVersions="0-3", latestVersionUnstable=True),
+        ["VersionAdded ClockRequest ClockRequest - 3"],
+    ),
+    # Fields
+    "a struct that no shared version has is the same by its name": (
+        clock(A, field("Many", "[]One", versions="0", fields=[field("X", "int8", default="1")]), validVersions="0-1"),
+        clock(
+            A,
+            field("Many", "[]One", versions="2", fields=[field("X", "int8", default="2")]),
+            validVersions="1-2",
+        ),
+        [
+            "VersionMinRaised Clock Clock - 0",
+            "VersionAdded Clock Clock - 2",
+            "FieldAttributeChanged Clock Clock Many.X 2",
+        ],
+    ),
+    "elements of an array that becomes nullable change too": (
+        clock(field("Many", "[]string")),
+        clock(field("Many", "[]bytes", nullableVersions="0+")),
+        [
+            "FieldNullabilityWidened Clock Clock Many 0,1,2",
+            "FieldTypeChanged Clock Clock Many 0",
+            "FieldTypeChangedSameBytes Clock Clock Many 1,2",
+        ],
+    ),
+    "a tag that no version had is not used again": (
+        clock(tagged("A", 0, versions="3+", taggedVersions="3+"), B),
+        clock(B, tagged("C", 0)),
+        ["TagAdded Clock Clock C 1,2"],
+    ),
+    "tagging that comes with flexible versions is no change of its own": (
+        clock(tagged("A", 0, "int8", versions="0+"), flexibleVersions="1+"),
+        clock(tagged("A", 0, "int8", versions="0+", taggedVersions="2+"), flexibleVersions="2+"),
+        ["FlexibleVersionsChanged Clock Clock - 1"],
+    ),
+    "the default of a tagged field is told once": (
+        clock(tagged("A", 0, "int8", default="1")),
+        clock(tagged("A", 0, "int8", default="2")),
+        ["TagDefaultChanged Clock Clock A 1,2"],
+    ),
+    "a default that is only spelled out": (clock(A), clock(field("A", "int8", default="0")), []),
+    "one field takes the place of two": (
+        clock(A, field("B", "int16")),
+        clock(field("X", "int8", aliases=["A", "B"])),
+        ["FieldRemovedFromVersion Clock Clock B 0,1,2", "FieldRenamed Clock Clock X A 0,1,2"],
+    ),
+    "a former name that another field has still": (
+        clock(A, B), clock(field("B", "int8", aliases=["A"])), ["FieldRemovedFromVersion Clock Clock A 0,1,2"]
+    ),
+    "a struct that shares half of its fields was renamed": (
+        clock(field("Many", "[]One", fields=[A, B])),
+        clock(field("Most", "[]Two", fields=[A, field("D", "int16")])),
+        [
+            "FieldRenamed Clock Clock Most Many 0,1,2",
+            "StructRenamed Clock Clock Most Many 0,1,2",
+            "FieldRemovedFromVersion Clock Clock Many.B 0,1,2",
+            "FieldAddedToVersion Clock Clock Most.D 0,1,2",
+        ],
+    ),
+    "a struct that shares a third of its fields is another": (
+        clock(field("Many", "[]One", fields=[A, B, C])),
+        clock(field("Most", "[]Two", fields=[A, field("D", "int16"), field("E", "int16")])),
+        ["FieldRemovedFromVersion Clock Clock Many 0,1,2", "FieldAddedToVersion Clock Clock Most 0,1,2"],
+    ),
+    # Enums
+    "an enum comes": ("", enum(value("NEW", 0)), ["EnumAdded Phase -"]),
+    "an enum goes": (enum(value("NEW", 0)), "", ["EnumRemoved Phase -"]),
+    "the values of an enum have another type": (
+        enum(value("NEW", 0)), enum(value("NEW", 0), valueType="int16"), ["EnumTypeChanged Phase Phase -"]
+    ),
+    "a value of an enum is renamed and is not new": (
+        enum(value("NEW", 0), value("FULL", 1)),
+        enum(value("DARK", 0), value("FULL", 1)),
+        ["ValueRenamed Phase Phase DARK NEW"],
+    ),
+    "a value of an enum is renumbered to that of one that goes": (
+        enum(value("NEW", 0), value("FULL", 1)),
+        enum(value("NEW", 1)),
+        ["ValueRenumbered Phase Phase NEW NEW", "ValueRemoved Phase Phase FULL"],
+    ),
+    "values of an enum exchange their numbers": (
+        enum(value("NEW", 0), value("FULL", 1)),
+        enum(value("NEW", 1), value("FULL", 0)),
+        ["ValueRenumbered Phase Phase NEW NEW", "ValueRenumbered Phase Phase FULL FULL"],
+    ),
+    "values of an enum come and go": (
+        enum(value("NEW", 0), value("FULL", 1)),
+        enum(value("NEW", 0), value("HALF", 2)),
+        ["ValueRemoved Phase Phase FULL", "ValueAdded Phase Phase HALF"],
+    ),
+    "enums and messages are ordered together": (
+        files(enum(value("NEW", 0)), clock(A, name="Zoo"), clock(A, name="Alarm")),
+        "",
+        ["MessageRemoved Alarm - 0,1,2", "EnumRemoved Phase -", "MessageRemoved Zoo - 0,1,2"],
+    ),
+}  # fmt: skip
+
+
+def told(change: c.Change) -> str:
+    """The kind, the names and fields of both sides, the new one first, and the versions."""
+    paths = [path for path in change.paths if path]
+    if isinstance(change, c.AnyMessageChange):
+        paths = list(dict.fromkeys(paths))
+    versions = [",".join(map(str, sorted(change.versions)))] if change.versions else []
+    return " ".join((type(change).__name__, *change.names, *(paths or ["-"]), *versions))
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_changes(load: Load, case: str) -> None:
+    before, after, expected = CASES[case]
+    assert [told(change) for change in compare(load(before, "old"), load(after))] == expected
+
+
+def test_a_new_version_names_the_fields_that_can_be_null_or_are_tagged_only_now(load: Load) -> None:
+    before = clock(A, B, tagged("C", 0, "int8", versions="0+", taggedVersions="3+"), validVersions="0-2")
+    after = clock(
+        A,
+        field("B", "int8", versions="0-2"),
+        tagged("C", 0, "int8", versions="0+", taggedVersions="3+"),
+        field("D", "string", versions="3+"),
+        validVersions="0-3",
+    )
+    [added] = compare(load(before, "old"), load(after))
+    assert isinstance(added, c.VersionAdded)
+    assert (added.before, added.same_bytes) == (2, False)
+    found = [[site.path for site in sites] for sites in (added.added, added.removed, added.changed)]
+    assert found == [["D"], ["B"], ["C"]]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "texts"),
+    [
+        (field("A", "int8"), field("A", "int8", default="0x10"), ("0", "16")),
+        (field("A", "bool", default="true"), field("A", "bool"), ("true", "false")),
+        (field("A", "float64", default="1.5"), field("A", "float64", default="0"), ("1.5", "0.0")),
+        (field("A", "string"), field("A", "string", default="x"), ('""', "x")),
+        (
+            field("A", "uuid"),
+            field("A", "uuid", default="AAAAAAAAAAAAAAAAAAAAAQ"),
+            ("zero", "AAAAAAAAAAAAAAAAAAAAAQ"),
+        ),
+        (
+            field("A", "[]int8", nullableVersions="0+", default="null"),
+            field("A", "[]int8", nullableVersions="0+"),
+            ("null", "empty"),
+        ),
+        (
+            field("A", "records", nullableVersions="0+"),
+            field("A", "records", nullableVersions="0+", default="null"),
+            None,
+        ),
+    ],
+)
+def test_defaults_are_told_as_definitions_spell_them(
+    load: Load, before: Node, after: Node, texts: tuple[str, str] | None
+) -> None:
+    found = compare(load(clock(before), "old"), load(clock(after)))
+    told = [(one.attribute, one.was, one.now) for one in found if isinstance(one, c.FieldAttributeChanged)]
+    assert told == ([("default", *texts)] if texts else [])
