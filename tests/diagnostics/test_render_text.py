@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from kwirec.diagnostics import codes
+from kwirec.diagnostics.columns import show
 from kwirec.diagnostics.diagnostic import Report, Severity
 from kwirec.diagnostics.render import render
 from kwirec.diagnostics.render_text import render_text, summary
@@ -214,3 +215,80 @@ def test_source_positions() -> None:
 )
 def test_stem_is_the_file_name_without_folders_archive_and_suffix(name: str) -> None:
     assert Source(name, "").stem == "Clock"
+
+
+@pytest.mark.parametrize(
+    ("characters", "printed", "columns"),
+    [
+        ("ab", "ab", [0, 1, 2]),
+        ("a\tb", "a   b", [0, 1, 4, 5]),
+        ("abcd\tb", "abcd    b", [0, 1, 2, 3, 4, 8, 9]),
+        ("時x", "時x", [0, 2, 3]),
+        ("\uff21x", "\uff21x", [0, 2, 3]),
+        ("\uff71x", "\uff71x", [0, 1, 2]),
+        ("e\u0301x", "e\u0301x", [0, 1, 1, 2]),
+        ("a\u20ddx", "a\u20ddx", [0, 1, 1, 2]),
+        ("a\u0e31x", "a\u0e31x", [0, 1, 1, 2]),
+        ("a\u00a0\u3000x", "a  x", [0, 1, 2, 3, 4]),
+        ("\x00\x1b\x1f", "␀␛␟", [0, 1, 2, 3]),
+        ("\x7f\u2028\ud800", "\ufffd\ufffd\ufffd", [0, 1, 2, 3]),
+    ],
+)
+def test_columns_of_characters(characters: str, printed: str, columns: list[int]) -> None:
+    line = show(characters, ())
+    assert line.text == printed
+    assert [line.column(index) for index in range(len(characters) + 1)] == columns
+
+
+@pytest.mark.parametrize(
+    ("length", "marks", "shown"),
+    [
+        (120, [(0, 1)], [(0, 120)]),
+        (121, [], [(0, 120)]),
+        (121, [(0, 1)], [(0, 60)]),
+        (400, [(200, 201)], [(141, 260)]),
+        (400, [(100, 101), (300, 301)], [(71, 130), (271, 330)]),
+        (400, [(100, 101), (158, 159)], [(71, 188)]),
+        (400, [(100, 101), (160, 161)], [(71, 190)]),
+        (400, [(100, 101), (161, 162)], [(71, 130), (132, 191)]),
+        (400, [(100, 160), (110, 111)], [(86, 174)]),
+        (400, [(100, 160)], [(70, 190)]),
+        (400, [(100, 161)], [(78, 183)]),
+        (400, [(100, 300)], [(78, 137), (263, 322)]),
+    ],
+)
+def test_windows_of_long_lines(length: int, marks: list[tuple[int, int]], shown: list[tuple[int, int]]) -> None:
+    line = "".join(chr(0x4E00 + number) for number in range(length))
+    found = show(line, marks).text
+    parts = [(ord(part[0]) - 0x4E00, ord(part[-1]) - 0x4E00 + 1) for part in found.split("…") if part]
+    assert parts == shown
+    assert found.startswith("…") is (shown[0][0] > 0)
+    assert found.endswith("…") is (shown[-1][1] < length)
+
+
+def test_two_labels_that_begin_on_one_line_are_nested(finder: Any) -> None:
+    text = "one two\nthree\nfour\n"
+    found = render_text([finder(text).finding("one two\nthree", "inner", ("⟨two\nthree\nfour⟩", "outer"))])
+    assert found.splitlines()[3:] == [
+        "1 |   / one two",
+        "  |  _______-",
+        "2 | | | three",
+        "  | | |_____^ inner",
+        "3 | |   four",
+        "  | |______- outer",
+    ]
+
+
+def test_advice_follows_a_block_without_lines_at_once(finder: Any) -> None:
+    nowhere = Span(Source("defs/missing.json", ""), 0, 0)
+    found = finder(FIELDS).finding('"Zone"', elsewhere=[(nowhere, "it is not there")], helps=["look"])
+    lines = render_text([found]).splitlines()
+    at = next(number for number, line in enumerate(lines) if "missing.json" in line)
+    assert [line.strip() for line in lines[at + 1 :]] == ["= note: it is not there", "= help: look"]
+
+
+def test_a_span_to_one_within_it_keeps_its_end() -> None:
+    source = Source("a.json", "abcdef")
+    assert Span(source, 0, 5).to(Span(source, 1, 3)).text == "abcde"
+    assert Span(source, 0, 2).to(Span(source, 1, 3)).text == "abc"
+    assert [Span(source, 1, 4).within(1, 2).text, Span(source, 1, 4).within(2, 9).text] == ["c", "cd"[1:]]

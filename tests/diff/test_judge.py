@@ -188,3 +188,10 @@ def test_all_mistakes_in_a_configuration_are_reported(tmp_path: Path) -> None:
         path.write_text(text)
         with pytest.raises(ConfigError):
             load_diff_config(path)
+
+
+def test_what_was_unstable_breaks_nobody_under_a_new_name_either(diff: Diff) -> None:
+    before = clock(field("A", "int8", versions="2+"), latestVersionUnstable=True)
+    after = clock(field("A", "int16", versions="2+"), name="Watch", aliases=["Clock"])
+    found = {one.rule.name: one.severity for one in diff(before, after, Level.WIRE).findings}
+    assert found["FIELD_TYPE_CHANGED"] is Severity.WARNING

@@ -165,3 +165,12 @@ def test_a_message_with_mistakes_does_not_hide_the_others() -> None:
     assert [message.name for message in schema.messages] == ["Watch"]
     assert len(report.diagnostics) == 1
     assert dump_schema(schema).startswith("message Watch")
+
+
+def test_a_later_mistake_of_another_sort_does_not_mend_the_first() -> None:
+    """A field of an unknown enum is read as a number; one of an unknown type has no layout."""
+    unknown = f'{{ "name": "B", {INT}, "enum": "Phase" }}'
+    schema, report = run(data(unknown))
+    assert ([message.name for message in schema.messages], len(report.diagnostics)) == (["Clock"], 1)
+    schema, report = run(data(f'{{ "name": "A", {INT}, "default": "x" }}, {unknown}'))
+    assert (schema.messages, len(report.diagnostics)) == ((), 2)

@@ -10,6 +10,13 @@ from typing import Any
 
 import pytest
 
+from kwirec.diagnostics.diagnostic import Report
+from kwirec.diagnostics.examples import clock, request, response
+from kwirec.diagnostics.source import Source
+from kwirec.frontend import parse
+from kwirec.ir import resolve
+from kwirec.lowering.headers import header_versions
+
 ALWAYS = '"versions": "0+"'
 NULLABLE = '"versions": "0+", "nullableVersions": "0+"'
 
@@ -269,3 +276,30 @@ def test_described_with_names(lowered: Any, snapshot: Any) -> None:
         f' {{ "name": "Ids", "type": "[]int32", {tagged()}, "nullableVersions": "2+", "default": "null" }} ] }}'
     )
     assert layouts.text == snapshot
+
+
+def headers(text: str) -> dict[int, int]:
+    report = Report()
+    [message] = resolve([parse(Source("Clock.json", text), report)], report).messages
+    assert report.diagnostics == []
+    return header_versions(message)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (request(), {0: 1, 1: 2, 2: 2}),
+        (response(), {0: 0, 1: 1, 2: 1}),
+        (clock(), {}),
+        (request(validVersions="1-2", flexibleVersions="none"), {1: 1, 2: 1}),
+        (request(headerVersions={"0-1": "1", "2+": "2"}), {0: 1, 1: 1, 2: 2}),
+        (request(validVersions="1-2", headerVersions={"0-1": "1", "2+": "2"}), {1: 1, 2: 2}),
+        (request(name="ControlledShutdownRequest", apiKey=7), {0: 0, 1: 2, 2: 2}),
+        (request(name="ControlledShutdownRequest", apiKey=7, validVersions="1-2"), {1: 2, 2: 2}),
+        (request(name="ControlledShutdownRequest"), {0: 1, 1: 2, 2: 2}),
+        (response(name="ApiVersionsResponse", apiKey=18), {0: 0, 1: 0, 2: 0}),
+        (response(name="ApiVersionsResponse"), {0: 0, 1: 1, 2: 1}),
+    ],
+)
+def test_header_versions(text: str, expected: dict[int, int]) -> None:
+    assert headers(text) == expected

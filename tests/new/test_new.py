@@ -166,3 +166,13 @@ def test_nothing_is_written_where_something_is() -> None:
 def test_a_protocol_cannot_have_every_name(name: str) -> None:
     assert kwirec("new", name).exit_code == 2
     assert not list(Path().iterdir())
+
+
+@pytest.mark.parametrize("target", ["elsewhere", "elsewhere/Makefile", "nowhere"])
+def test_nothing_is_written_beside_a_link(target: str) -> None:
+    """What a killed run leaves has no links."""
+    kwirec("new", "acme", "elsewhere")
+    Path("acme").mkdir()
+    Path("acme", "Makefile" if target.endswith("Makefile") else "defs").symlink_to(Path(target).absolute())
+    assert kwirec("new", "acme").exit_code == 2
+    assert len(list(Path("acme").iterdir())) == 1
