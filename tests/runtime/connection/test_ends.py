@@ -110,7 +110,7 @@ def test_versions_are_negotiated() -> None:
     assert client.version(HeartbeatRequest) == 2
     assert client.version(MetadataRequest) == MetadataRequest.VALID_VERSIONS[-1]
     assert heard(server, client.send(BEAT)).version == 2
-    with pytest.raises(NoCommonVersionError, match=r"FetchRequest: the server has versions 90 to 99"):
+    with pytest.raises(NoCommonVersionError, match=r"the server has versions 90 to 99, the client 0 to 18$"):
         client.send(FetchRequest())
     with pytest.raises(NoCommonVersionError, match="ProduceRequest: the server does not offer it"):
         client.send(ProduceRequest())
@@ -129,6 +129,26 @@ def test_trap_06_a_server_that_does_not_know_the_version() -> None:
     assert response.message is not None
     client.negotiate(response.message)
     assert client.version(ApiVersionsRequest) == 4
+
+
+@pytest.mark.parametrize(
+    ("name", "version"),
+    [
+        ("my lib", "1"),
+        ("lib", "1 2"),
+        ("", "1"),
+        ("lib", ""),
+        ("-lib", "1"),
+        ("lib\n", "1"),
+        ("lib", "1\x1b[2J"),
+        ("ä", "1"),
+    ],
+)
+def test_names_of_software_that_brokers_refuse_are_left_out(name: str, version: str) -> None:
+    """In a version that is not known these bytes may be anything [KIP-511]."""
+    client, server = pair()
+    body = b"".join(bytes([len(text.encode()) + 1]) + text.encode() for text in (name, version))
+    assert heard(server, client.send_raw(18, 99, body, header_version=2)).software == ("", "")
 
 
 def test_trap_08_nothing_comes_back_for_acks_0() -> None:

@@ -7,6 +7,7 @@ from itertools import pairwise
 import pytest
 
 from kwire.connection import CLIENT, SERVER, Direction, NotKafka, RequestEvent, Skipped, Unanswered
+from kwire.connection.detect import sniff_protocol
 from kwire_kafka import HeartbeatRequest
 from tests.runtime.connection.conversations import Segment, accounted, asked, decoder, play, raw
 
@@ -98,6 +99,12 @@ def test_every_start_of_a_hello_is_enough_or_not() -> None:
     assert [bool(found) and isinstance(found[0], NotKafka) for found in events] == [False] * 5 + [True] * 5
     assert all(sum(map(accounted, found)) == size for size, found in enumerate(events))
     assert all(accounted(first[0]) <= accounted(second[0]) for first, second in pairwise(events[5:]))
+
+
+def test_one_byte_is_enough_unless_a_protocol_begins_with_it() -> None:
+    """TLS with one of four types, HTTP with a capital letter."""
+    unsure = {byte for byte in range(256) if sniff_protocol(bytes([byte])) is False}
+    assert unsure == {0x14, 0x15, 0x16, 0x17, *b"ABCDEFGHIJKLMNOPQRSTUVWXYZ"}
 
 
 def test_too_few_bytes_to_name_a_protocol_are_not_kafka_either() -> None:

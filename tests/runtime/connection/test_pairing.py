@@ -27,6 +27,7 @@ from kwire_kafka import (
     HeartbeatResponse,
     MetadataRequest,
     MetadataResponse,
+    SaslAuthenticateRequest,
 )
 from tests.runtime.connection.conversations import Segment, answered, asked, decoder, play, raw, real, told
 
@@ -258,6 +259,19 @@ def test_envelopes_with_nothing_readable_in_them() -> None:
     assert fourth.inner.request is third.inner
 
 
+@pytest.mark.parametrize("secret", [True, False])
+def test_an_unfinished_frame_that_may_have_secrets_keeps_its_header_only(secret: bool) -> None:
+    message = SaslAuthenticateRequest(auth_bytes=b"s3cret" * 9) if secret else HeartbeatRequest(group_id="g" * 54)
+    side, data = asked(message, 2 if secret else 4, 7)
+    connection = decoder()
+    assert connection.feed(side, data[:-1], 1.0) == []
+    assert connection.drop_secrets(2.0, "not kept") == []
+    assert connection.held == (17 if secret else len(data) - 1)
+    (event,) = connection.feed(side, data[-1:], 3.0)
+    assert isinstance(event, Undecodable if secret else RequestEvent)
+    assert (event.correlation_id, event.data) == (7, data[4:17] + data[-1:] if secret else data[4:])
+
+
 # Use
 
 
@@ -273,6 +287,14 @@ def test_events_say_what_they_are() -> None:
         "<ResponseEvent Heartbeat v4 #3, 16 bytes after 1.000000 at 16 of server>",
         "<Skipped 1 bytes: the stream ends after them at 32 of server>",
     ]
+
+
+def test_events_of_frames_that_cannot_be_read_show_no_bytes() -> None:
+    side, data = asked(SaslAuthenticateRequest(auth_bytes=b"s3cret"), 2, 7)
+    broken = frame(data[4:-1])
+    shown = told(play([(side, broken), (side, data[:-1])]))
+    assert [line.split()[0] for line in shown] == ["<Undecodable", "<Undecodable", "<Unanswered"]
+    assert not [line for line in shown if "s3cret" in line]
 
 
 def test_events_are_told_apart_by_class() -> None:

@@ -8,6 +8,7 @@ from random import Random
 
 import pytest
 
+from kwire import is_native
 from kwire.connection import (
     CLIENT,
     SERVER,
@@ -179,12 +180,13 @@ def test_a_beginning_that_is_none_holds_nothing_up() -> None:
     assert request.name == "Heartbeat"
 
 
+@pytest.mark.parametrize("max_decoded", [MAX_FRAME, 1])
 @pytest.mark.parametrize(("spare", "found"), [(0, 2), (4, 2), (5, 1), (60, 1)])
-def test_what_has_much_behind_it_is_no_request(spare: int, found: int) -> None:
+def test_what_has_much_behind_it_is_no_request(spare: int, found: int, max_decoded: int) -> None:
     """A search believes in a few bytes too many [KAFKA-WIRE 10], not in a message that fits somewhere in noise."""
     payload = asked(HeartbeatRequest(group_id="g"), 0, 4)[1][4:] + b"\xff" * spare
     segments = [(CLIENT, b"\xff\xff\xff\xff" + frame(payload)), asked(HeartbeatRequest(), 4, 5)]
-    events = play(segments, decoder("unknown"))
+    events = play(segments, decoder("unknown", max_decoded=max_decoded))
     assert sum(isinstance(event, RequestEvent) for event in events) == found
     assert sum(map(accounted, events)) == sum(len(data) for _, data in segments)
 
@@ -216,6 +218,15 @@ def test_what_begins_after_a_doubtful_frame_does_not_cost_that_frame() -> None:
         events = play([(CLIENT, segment)], decoder("unknown"))
         assert [type(event) for event in events[:2]] == [first, RequestEvent]
         assert messages(events) == [(CLIENT, request[4:])]
+
+
+@pytest.mark.parametrize(("size", "first"), [(160, Skipped), (155, Skipped), (154, Undecodable), (140, Undecodable)])
+def test_a_client_id_that_leaves_its_frame_is_none(size: int, first: type[Event]) -> None:
+    """It does not cost the doubtful frame before it, as the beginning of a request does."""
+    broken = raw("000c 0000 00000001 0002 6d65 | 7fff")
+    head = raw(f"{size:08x} | 000c 0000 00000002 0091")
+    events = play([(CLIENT, frame(broken + head) + b"g" * 200)], decoder("unknown"))
+    assert type(events[0]) is first
 
 
 def test_a_doubtful_frame_that_ends_with_the_stream_is_kept() -> None:
@@ -372,14 +383,14 @@ def test_what_follows_the_first_of_two_holes_is_no_part_of_the_header() -> None:
         assert not client or first >= 39
 
 
-@pytest.mark.parametrize("size", [0, 60])
+@pytest.mark.parametrize("size", [0, 4, 60])
 def test_a_gap_over_frames_is_followed_by_a_search(size: int) -> None:
     connection = decoder()
     _, first = asked(MetadataRequest(topics=None), 12, 1)
     lost = asked(HeartbeatRequest(group_id="a group"), 4, 2)[1]
     last = asked(HeartbeatRequest(group_id="another"), 4, 3)[1]
     connection.feed(CLIENT, first[:-3], 1.0)
-    broken, gap = connection.gap(CLIENT, size, 2.0)
+    broken, gap = connection.gap(CLIENT, size, 2.0)  # 4: the end of the frame and a byte of the next
     assert isinstance(broken, Undecodable)
     assert (broken.missing, broken.name, broken.correlation_id) == (3, "Metadata", 1)
     assert isinstance(gap, Gap)
@@ -479,3 +490,25 @@ def test_larger_frames_than_asked_for_are_not_searched_for_but_followed() -> Non
         decoder = ConnectionDecoder(PROTOCOL, max_found=most)
         events = play([(CLIENT, b"\xff" * 5 + large + small + large)], decoder)
         assert messages(events) == [(CLIENT, data[4:]) for data in found]
+
+
+class Counted(RequestFraming):
+    """Counts the bytes that are decoded to score candidates."""
+
+    decoded = 0
+
+    def score(self, payload: bytes) -> int:
+        self.decoded += len(payload)
+        return super().score(payload)
+
+
+@pytest.mark.skipif(is_native(), reason="the compiled framing has no subclasses")
+@pytest.mark.parametrize("count", [20, 100])
+def test_bytes_are_decoded_a_few_times_however_many_frames_seem_to_hold_them(count: int) -> None:
+    heads = b"".join(raw(f"{20_000 - 15 * at:08x} | 000c 0000 00000001 0002 6d65 ff") for at in range(count))
+    data = bytearray(b"\xff" + heads + b"\xff" * 21_000)
+    framing = Counted(ApiCatalog(PROTOCOL), MAX_FRAME)
+    search = Search(framing, 0, 0.0, MAX_FRAME, trusted=False)
+    assert search.advance(data, 0, 0.0, ended=True) is None
+    assert search.found >= count
+    assert 100_000 < framing.decoded <= 8 * len(data)
