@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 from typing import Any
+from unittest.mock import ANY
 
 import pytest
 from syrupy.assertion import SnapshotAssertion
@@ -196,6 +197,7 @@ def test_policies_are_values() -> None:
     for choice in ({"tags": "preserve"}, {"utf8": "replace"}, {"trailing": "ignore"}):
         assert Policy(**choice) != STRICT  # type: ignore[arg-type]
     assert STRICT != "strict"
+    assert ANY == STRICT == ANY  # others may know better
 
 
 def test_policies_print() -> None:

@@ -18,6 +18,7 @@ from kwire.protocol import MAX_HEADER
 from kwire.records import Record, decode_control, encode_batch
 from kwire.records.control import MAX_SIZE
 from kwire.redaction import redacted
+from kwire.trace import trace_message
 from kwire_kafka import (
     PROTOCOL,
     ClientQuotaRecord,
@@ -60,6 +61,14 @@ def test_large_messages_of_many_values_are_not_decoded() -> None:
     response = PROTOCOL.encode_response(METADATA, 4, correlation_id=1)
     assert PROTOCOL.decode_response(response, 3, 4, **WITHIN).message is None
     assert PROTOCOL.decode_response(response, 3, 4).message == METADATA
+
+
+def test_each_value_counts_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = FEW.encode(3)
+    count = len(trace_message(ProduceRequest, data, 3).spans)
+    for left, decoded in ((count, False), (count + 1, True), (count + 2, True)):
+        monkeypatch.setattr(large._Counting, "left", left)
+        assert (PROTOCOL.decode_request(asked(FEW, 3), **WITHIN).message == FEW) is decoded
 
 
 def test_bytes_after_a_large_message_are_an_error_if_the_policy_says_so() -> None:

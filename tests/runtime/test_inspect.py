@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from syrupy.assertion import SnapshotAssertion
 
 from kwire import LIKE_KAFKA, STRICT, DecodeError, KwireError, Policy
+from kwire.command.names import notes
 from kwire.compression import Codec
 from kwire.frames import frame
 from kwire.headers import RequestHeader
@@ -37,13 +38,16 @@ from kwire.trace import (
 from kwire.trace.batches import MAX_BYTES, MAX_HEADERS, MAX_RECORDS
 from kwire_kafka import (
     PROTOCOL,
+    AccessControlEntryRecord,
     ApiVersionsResponse,
     ConfigRecord,
+    DescribeTopicPartitionsRequest,
     FetchResponse,
     HeartbeatRequest,
     ProduceRequest,
     SaslAuthenticateRequest,
 )
+from kwire_kafka.api.describe_topic_partitions import DescribeTopicPartitionsRequestCursor as Cursor
 from kwire_kafka.api.fetch import FetchableTopicResponse, PartitionData
 from kwire_kafka.api.produce import PartitionProduceData, TopicProduceData
 from kwire_kafka.releases import RELEASES
@@ -498,3 +502,53 @@ def test_a_batch_of_an_unknown_codec_is_shown(codec: int) -> None:
     assert_tiles(found)
     assert f"codec {codec}\n" in show(found)
     assert json.dumps(as_json(found))
+
+
+@pytest.mark.parametrize("version", [0, 4, 6, 12])
+def test_every_cut_of_a_header_ends_in_the_error_of_decoding(version: int) -> None:
+    """Headers have versions, too: what the error says of one is what its trace shows."""
+    for cls in (HeartbeatRequest, ProduceRequest):
+        if version not in cls.VALID_VERSIONS:
+            continue
+        payload = PROTOCOL.encode_request(cls(), version, correlation_id=1, client_id="client")
+        for size in range(PROTOCOL.request_header(payload)[1]):
+            with pytest.raises(DecodeError) as caught:
+                PROTOCOL.decode_request(payload[:size])
+            found = trace_request(PROTOCOL, payload[:size])
+            assert found.error is not None
+            assert str(found.error) == str(caught.value)
+
+
+def test_a_nullable_struct_is_null_or_there() -> None:
+    for cursor in (None, Cursor(topic_name="t")):
+        data = DescribeTopicPartitionsRequest(cursor=cursor).encode(0)
+        text = show(trace_message(DescribeTopicPartitionsRequest, data, 0))
+        assert re.findall(r"cursor +struct or null *(.*)$", text, re.MULTILINE) == ["" if cursor else "null"]
+
+
+def test_a_value_of_an_enum_has_its_name() -> None:
+    data = AccessControlEntryRecord(resource_type=2).encode(0)
+    found = trace_message(AccessControlEntryRecord, data, 0)
+    for text in (show(found), show(found, lambda span: "a note")):
+        assert re.search(r" resource_type +int8 +2  TOPIC$", text, re.MULTILINE)
+    assert show(found, lambda span: "a note").count("a note") > 1
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "value", "text"),
+    [
+        ("error_code", "int16", 3, "UNKNOWN_TOPIC_OR_PARTITION"),
+        ("inner_error_code", "int16", 3, "UNKNOWN_TOPIC_OR_PARTITION"),
+        ("error_code", "int32", 3, ""),
+        ("error_code", "int16", 12345, ""),
+        ("api_key", "int16", 1, "Fetch"),
+        ("api_key", "int32", 1, ""),
+        ("api_key", "int16", 12345, ""),
+        ("key", "int16", 1, ""),
+        ("error_code", "int16", None, ""),
+        ("transaction_timeout_time_ms", "int64", 0, "1970-01-01 00:00:00.000 UTC"),
+        ("transaction_timeout_time_ms", "int32", 0, ""),
+    ],
+)
+def test_notes_tell_the_meaning_of_numbers_by_name_and_type(name: str, kind: str, value: Any, text: str) -> None:
+    assert notes(PROTOCOL, "kwire_kafka")(Span(0, 2, name, name, kind, value, depth=0)) == text

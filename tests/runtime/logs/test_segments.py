@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from kwire.compression import DecompressionLimitError
 from kwire.errors import DecodeError
 from kwire.logs import Checkpoint, LogSegment, extents, window
+from kwire.logs.indexes import near_offset, near_position
 from kwire.policy import LIKE_KAFKA
 from kwire.records import (
     ChecksumError,
@@ -218,6 +219,22 @@ def test_a_broken_index_does_not_break_reading(indexed: LogSegment, index: bytes
     assert first_offsets(indexed, start_time=TIMES + offset) == expected
 
 
+def test_indexes_that_are_not_files_come_from_a_function(segment: LogSegment) -> None:
+    """As those in an object store. What it raises is the same as a file that is missing."""
+
+    def read(suffix: str) -> bytes:
+        return {".index": offset_index(batches(20))}[suffix]
+
+    def missing(suffix: str) -> bytes:
+        raise FileNotFoundError(suffix)
+
+    fifth = 5 * len(batch_at(BASE))
+    with segment.path.open("rb") as file:
+        view = window.Window(file, segment.size)
+        assert near_offset(view, segment, BASE + 59, read) == near_position(view, segment, fifth + 9, read) == fifth
+        assert near_offset(view, segment, BASE + 59, missing) == near_position(view, segment, fifth, missing) == 0
+
+
 def test_an_index_that_leads_to_a_batch_of_another_segment_is_not_used(folder: Path) -> None:
     """A batch from before the offset in the file's name, as in a file that was copied together."""
     first = batch_at(BASE + STEP)
@@ -354,6 +371,26 @@ def test_the_limit_of_decompression_and_the_policy_can_be_chosen(folder: Path) -
     assert batch.records() == []
 
 
+@pytest.mark.parametrize(
+    ("size", "magic", "reason"),
+    [
+        (13, 0, "a batch of size 13: the minimum is 14, the maximum is 104857588"),
+        (14, 2, "a batch of size 14: the minimum is 49"),
+        (48, 2, "a batch of size 48: the minimum is 49"),
+        (14, 7, "unknown magic 7"),
+        (21, 1, "a batch of size 21: the minimum is 22"),
+    ],
+)
+def test_a_batch_that_is_too_small_is_told_the_minimum_of_its_format(
+    segment: LogSegment, size: int, magic: int, reason: str
+) -> None:
+    damaged(segment, 12, 8, size.to_bytes(4, "big"))
+    damaged(segment, 12, 16, bytes([magic]))
+    with segment.path.open("rb") as file:
+        found = extents.extents(window.Window(file, segment.size))
+        assert [(extent.reason, extent.unfinished) for extent in found if extent.reason] == [(reason, False)]
+
+
 def test_skipping_goes_on_with_the_next_batch_after_a_size_that_is_wrong(segment: LogSegment) -> None:
     start = damaged(segment, 12, 8, b"\xff\xff\xff\xff")
     reader = segment.batches(skip=True)
@@ -400,6 +437,20 @@ def test_old_formats_are_read_too(folder: Path) -> None:
     path.write_bytes(encode_message_set(timeless, magic=0) + encode_message_set(records, magic=1, codec=1))
     segment = LogSegment(path)
     assert [(batch.magic, len(batch.records())) for batch in segment.batches()] == [(0, 1)] * 4 + [(1, 4)]
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+def test_damage_among_messages_of_old_formats_is_skipped(folder: Path, magic: int) -> None:
+    time = -1 if magic == 0 else TIMES
+    found = [encode_message_set([Record(b"k", b"v", (), time, BASE + at)], magic=magic) for at in range(9)]
+    found[4] = found[4][:-1] + b"?"
+    path = folder / f"{BASE:020}.log"
+    path.write_bytes(b"".join(found))
+    reader = LogSegment(path).batches(skip=True)
+    assert [batch.base_offset for batch in reader] == [BASE + at for at in (0, 1, 2, 3, 5, 6, 7, 8)]
+    (error,) = reader.errors
+    assert isinstance(error, ChecksumError)
+    assert error.position == 4 * len(found[0])
 
 
 def test_an_index_may_lead_to_an_old_batch_that_cannot_be_decompressed(folder: Path) -> None:

@@ -46,6 +46,13 @@ def test_trap_42_key_and_value_of_each_type(number: int, name: str, value: str, 
     assert encode_control(name, message, timestamp=5, offset=6) == record
 
 
+def test_a_control_record_has_up_to_a_mebibyte() -> None:
+    for size, known in ((1 << 20, True), ((1 << 20) + 1, False)):
+        value = bytes.fromhex("0000 00000007").ljust(size, b"\0")
+        control = decode_control(PROTOCOL, Record(b"\0\0\0\1", value), LIKE_KAFKA)  # which ignores what follows
+        assert control.message == (EndTxnMarker(coordinator_epoch=7) if known else None)
+
+
 def test_trap_42_markers_in_a_batch() -> None:
     record = encode_control("commit", EndTxnMarker(coordinator_epoch=3), timestamp=1)
     data = encode_batch([record], producer_id=9, producer_epoch=0, transactional=True, control=True)

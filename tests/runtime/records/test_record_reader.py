@@ -331,6 +331,15 @@ def test_a_small_batch_cannot_make_millions_of_headers() -> None:
     assert len(batch.records()[0].headers) == MAX_OBJECTS - 1
 
 
+def test_the_error_of_a_record_is_told_as_long_as_the_limit_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a record and four headers, of five that are allowed."""
+    monkeypatch.setattr("kwire.records.interpreter.MAX_OBJECTS", 5)
+    for count, kind in ((4, CorruptRecordError), (5, RecordsLimitError)):
+        one = headers(count)
+        error = refused(around(varint(len(one)) + one[1:] + b"?"), kind)
+        assert ("but its fields take" in error.reason) is (kind is CorruptRecordError)
+
+
 def test_refused_headers_take_no_memory() -> None:
     payload = headers(10_000_000)
     data = around(compress(4, payload), codec=4)
