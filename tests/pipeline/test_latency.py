@@ -54,6 +54,8 @@ def test_a_quantile_that_is_the_maximum_is_not_shown(count: int, p90: float | No
     assert (table.column("p90_ms"), table.column("p99_ms"), table.column("max_ms")) == ([p90], [p99], [count])
     expected = "99 ms at the 99th percentile." if p99 else f"{count} ms at most."
     assert report.summary[1].endswith(expected)
+    names = [trace["name"] for trace in report.charts[0].figure["data"]]
+    assert names == ["p50", *(["p90"] if p90 else []), *(["p99"] if p99 else []), "max"]
 
 
 def test_what_the_broker_spends_it_on(report: Report) -> None:

@@ -32,7 +32,7 @@ ACCURACY = 1000
 WAITING = ("Fetch", "ShareFetch", "JoinGroup", "SyncGroup")
 LONG_POLLS = "Fetch, ShareFetch, JoinGroup and SyncGroup wait for data or members: long times are normal."
 MIN_MEASURED = {"p90_ms": 10, "p99_ms": 100}
-"""Minimum number of measured requests of which a quantile says more than their maximum."""
+"""Minimum number of measured requests for a quantile that differs from their maximum."""
 FEW = "p90 needs 10 measured requests and p99 needs 100: of fewer it would be their maximum."
 QUANTILES = {"p50": "p50_ms", "p90": "p90_ms", "p99": "p99_ms", "max": "max_ms"}
 PARTS = {"queues": "queue_ms", "local": "local_ms", "remote": "remote_ms"}
@@ -242,5 +242,6 @@ def _chart(
     if len(set(seen)) > 1:
         names = [f"{api} ({str(where).removeprefix('request_')})" for api, where in zip(names, seen, strict=True)]
     labels = [str(names[place]) for place in places]
-    series = {label: [column[place] for place in places] for label, column in zip(measures, columns, strict=True)}
+    values = ([column[place] for place in places] for column in columns)
+    series = {label: cells for label, cells in zip(measures, values, strict=True) if cells != [None] * len(cells)}
     return Chart(name, title, draw(labels, series, unit="milliseconds"), note)

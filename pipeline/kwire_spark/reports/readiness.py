@@ -217,8 +217,8 @@ def _breaking(verdicts: Judged, releases: Releases) -> Breaking:
 
 
 def _per_release(judgements: Sequence[Judgement], breaking: Breaking, releases: Releases) -> Chart | None:
-    """How many of all clients break on each release, from the last that refuses none of them. Releases in a row that
-    refuse the same clients share a bar, but a target has one of its own."""
+    """Return a chart of the clients that break on each release, from the last that refuses none of them. Releases in
+    a row that refuse the same clients share a bar, but a target has one of its own."""
     if not breaking:
         return None
     order = list(releases)
