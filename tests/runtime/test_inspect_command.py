@@ -393,7 +393,7 @@ def test_wrong_usage(run: Any, arguments: list[str], said: str) -> None:
 
 def test_the_examples_of_its_help_run(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     examples = [line.split()[2:] for line in decode._EPILOG.splitlines() if line.startswith("  kwire decode")]
-    assert len(examples) == 4
+    assert len(examples) == 5
     for words in examples:
         if words[-1] != "fetch.bin":
             assert run(*words).code == 0

@@ -13,7 +13,7 @@ from importlib.metadata import version
 from io import TextIOWrapper
 
 from kwire import is_native
-from kwire.command import broker, call, decode, describe
+from kwire.command import broker, call, decode, describe, encode
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -25,6 +25,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--version", action="version", version=f"kwire {version('kwire')} ({speed})")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     decode.add_to(commands)
+    encode.add_to(commands)
     describe.add_to(commands)
     broker.add_to(commands)
     call.add_to(commands)

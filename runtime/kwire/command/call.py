@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kwire.command.connecting import EXIT_CODES, add_options, talk
-from kwire.command.describe import plain
+from kwire.command.json_input import built, read_json
 from kwire.command.names import api_key, notes
 from kwire.command.options import add_command, add_secrets, put
 from kwire.errors import DecodeError, UnknownNameError, printable
-from kwire.message import Struct
 from kwire.protocol import registry
 from kwire.redaction import redacted
-from kwire.schema import present_fields, struct_class, valid_version
+from kwire.schema import valid_version
 from kwire.trace.batches import expand_records
 from kwire.trace.frames import trace_response
 from kwire.trace.view import show
@@ -23,9 +21,6 @@ from kwire.trace.view import show
 if TYPE_CHECKING:
     from kwire.client import Client
     from kwire.command.options import Commands
-
-MAX_BODY = 100 << 20
-"""Limit of a file with a request: brokers refuse larger requests unless they are configured to accept them."""
 
 _EPILOG = f"""\
 examples:
@@ -43,7 +38,7 @@ def add_to(commands: Commands) -> None:
         "call",
         _run,
         usage="%(prog)s HOST:PORT API [options]",
-        formats=False,
+        formats=(),
         help="send a request to a broker and print the response",
         description="Send a request in any version, and print the response in Kafka's JSON form or as a tree.",
         epilog=_EPILOG,
@@ -69,13 +64,13 @@ def _run(options: argparse.Namespace) -> int:
         request = protocol.request(api_key(protocol, options.api))
         if options.version is not None:
             valid_version(request, options.version)
-        value = json.loads(_input(options.json))
+        value = read_json(options.json)
     except (ImportError, OSError, UnknownNameError, ValueError, RecursionError) as problem:
         options.error(printable(str(problem)))
 
     async def called(client: Client) -> int:
         version = client.version(request) if options.version is None else options.version
-        message = request.from_json(with_defaults(request, value, version), version)
+        message = built(request, value, version)
         try:
             response = await client.call(message, version)
         except DecodeError as error:
@@ -94,14 +89,6 @@ def _run(options: argparse.Namespace) -> int:
     return talk(options, protocol, called)
 
 
-def _input(text: str) -> str:
-    if text == "-":
-        return sys.stdin.read()
-    from kwire.client.files import read_small
-
-    return read_small(text[1:], MAX_BODY).decode() if text.startswith("@") else text
-
-
 def _print_tree(options: argparse.Namespace, payload: bytes, key: int, version: int) -> int:
     protocol = registry(options.protocol)
     found = trace_response(protocol, payload, key, version, expand=expand_records)
@@ -109,20 +96,3 @@ def _print_tree(options: argparse.Namespace, payload: bytes, key: int, version: 
         found.reveal()
     put(show(found, notes(protocol, options.protocol))[:-1])
     return 1 if found.error else 0
-
-
-def with_defaults(cls: type[Struct], value: Any, version: int) -> Any:
-    """``value``, a struct or an array of them in Kafka's JSON form, with the defaults of the fields that it lacks."""
-    if isinstance(value, list):
-        return [with_defaults(cls, item, version) for item in value]
-    if not isinstance(value, dict):
-        return value
-    filled = dict(value)
-    for field in present_fields(cls, version):
-        inner = struct_class(cls, field)
-        name = next((name for name in field.json_names if name in value), None)
-        if name is None and not field.is_tagged:
-            name, filled[field.json_name] = field.json_name, plain(field.default)
-        if name is not None and inner is not None:
-            filled[name] = with_defaults(inner, filled[name], version)
-    return filled

@@ -16,17 +16,20 @@ from kwire.command.not_a_request import other_file, responses
 from kwire.command.options import add_command, add_secrets, put
 from kwire.errors import DecodeError, UnknownNameError
 from kwire.guide import Guide, guide_base
+from kwire.json_form import JsonFormError
 from kwire.policy import LIKE_KAFKA, STRICT, Policy
 from kwire.protocol import TAKE_IN, registry
+from kwire.redaction import redacted
 from kwire.trace.batches import expand_records
 from kwire.trace.frames import trace_frame, trace_request, trace_response
 from kwire.trace.internal import trace_record
 from kwire.trace.page import addresses, trace_page
 from kwire.trace.spans import Trace, trace_message
-from kwire.trace.view import Note, as_json, show
+from kwire.trace.view import as_json, show
 
 if TYPE_CHECKING:
     from kwire.command.options import Commands
+    from kwire.message import Message
     from kwire.protocol import MessageRegistry
 
 UNKNOWN = 3
@@ -37,6 +40,7 @@ examples:
   kwire decode 0012 0004 00000005 0005 6b77697265 00 066b77697265 04302e31 00
   kwire decode --response --api-key Fetch --version 13 fetch.bin
   xxd -p frame | kwire decode --format json
+  kwire decode --format message fetch.bin
   kwire decode --message TopicRecord --version 0 A3Q3AAECAwQFBgcICQoLDA0ODwA=
   kwire decode --html fetch.html --guide-url ../site fetch.bin
 
@@ -51,6 +55,7 @@ def add_to(commands: Commands) -> None:
         commands,
         "decode",
         _run,
+        formats=("text", "json", "message"),
         help="print a frame or message as an annotated tree",
         description="Print every field of a frame or message with its offset, bytes, type and value.",
         epilog=_EPILOG,
@@ -99,14 +104,19 @@ def add_to(commands: Commands) -> None:
 def _run(options: argparse.Namespace) -> int:
     try:
         _check(options)
-        base = guide_base(options.guide_url) if options.guide_url else ""
+        if options.guide_url:
+            guide_base(options.guide_url)
         protocol = registry(options.protocol)
         traces = _record(protocol, options) if options.topic else _traces(protocol, options)
     except (ImportError, OSError, UnknownNameError, ValueError) as problem:
         options.error(str(problem))
     for trace in traces.values() if options.secrets == "show" else ():
         trace.reveal()
-    _print(traces, notes(protocol, options.protocol), Guide(base, protocol), options)
+    try:
+        _print(traces, protocol, options)
+    except JsonFormError as problem:  # a tolerant policy reads what Kafka would not write
+        put(f"{problem}", sys.stderr)
+        return 1
     for part in traces.values():
         if part.error:
             put(f"\n{part.error}", sys.stderr)
@@ -127,15 +137,20 @@ def _put_response(protocol: MessageRegistry, traces: Mapping[str, Trace], option
     part = next((part for part in traces.values() if part.error), None)
     if part is None:
         return
-    framed = bool(part.spans) and part.spans[0].name == "size"
-    hint = responses(protocol, part.data[4 if framed else 0 :])
+    hint = responses(protocol, _payload(part))
     put(f"\n{hint or 'if it is a response: --response --api-key KEY --version N'}", sys.stderr)
 
 
-def _print(traces: Mapping[str, Trace], note: Note, guide: Guide, options: argparse.Namespace) -> None:
+def _print(traces: Mapping[str, Trace], protocol: MessageRegistry, options: argparse.Namespace) -> None:
     """Print the traces as text or JSON, with addresses if they are asked for, and write the page."""
+    note = notes(protocol, options.protocol)
+    guide = Guide(guide_base(options.guide_url) if options.guide_url else "", protocol)
     links = {name: addresses(part, guide) if options.link else [] for name, part in traces.items()}
-    if options.format == "json":
+    if options.format == "message":
+        readable = {name: part for name, part in traces.items() if not part.error and not part.unknown}
+        plain = {name: _message(protocol, _payload(part), options) for name, part in readable.items()}
+        put(json.dumps(plain.get("", plain), indent=1, ensure_ascii=False))
+    elif options.format == "json":
         plain = {
             name: as_json(part, note) | ({"guide": links[name]} if options.link else {})
             for name, part in traces.items()
@@ -150,6 +165,28 @@ def _print(traces: Mapping[str, Trace], note: Note, guide: Guide, options: argpa
     sys.stdout.flush()
     if options.html:
         _write(Path(options.html), trace_page(traces, guide, note), options)
+
+
+def _payload(part: Trace) -> bytes:
+    """The data of a trace without the size of the frame."""
+    return part.data[4 if part.spans and part.spans[0].name == "size" else 0 :]
+
+
+def _message(protocol: MessageRegistry, data: bytes, options: argparse.Namespace) -> dict[str, Any]:
+    """Kafka's JSON form of the message in ``data``, which its trace has shown to be one."""
+    policy = POLICIES[options.policy]
+    if options.message:
+        version: int = options.version
+        message: Message | None = protocol[options.message].decode(data, version, policy)
+    elif options.response:
+        response = protocol.decode_response(data, api_key(protocol, options.api_key), options.version, policy)
+        message, version = response.message, response.version
+    else:
+        request = protocol.decode_request(data, policy)
+        message, version = request.message, request.version
+    assert message is not None
+    shown = message if options.secrets == "show" else redacted(protocol, message)
+    return shown.to_json(version, with_records=True)
 
 
 def _write(file: Path, text: str, options: argparse.Namespace) -> None:
@@ -173,6 +210,8 @@ def _check(options: argparse.Namespace) -> None:
         raise ValueError(f"{'--message' if options.message else '--response'} requires --version")
     if options.response and options.api_key is None:
         raise ValueError("--response requires --api-key")
+    if options.format == "message" and (options.topic or options.link):
+        raise ValueError("--format message is not valid with --topic or --link")
 
 
 def _record(protocol: MessageRegistry, options: argparse.Namespace) -> dict[str, Trace]:
@@ -189,7 +228,7 @@ def _traces(protocol: MessageRegistry, options: argparse.Namespace) -> dict[str,
     """One trace, or one per frame if there are several, keyed by the title to print."""
     how: dict[str, Any] = {
         "policy": POLICIES[options.policy],
-        "expand": None if options.no_records else expand_records,
+        "expand": None if options.no_records or options.format == "message" else expand_records,
     }
     if options.message:
         cls = protocol[options.message]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
 from kwire.errors import printable
@@ -13,15 +13,18 @@ if TYPE_CHECKING:
 
 
 def add_command(
-    commands: Commands, name: str, run: Callable[[argparse.Namespace], int], *, formats: bool = True, **texts: Any
+    commands: Commands,
+    name: str,
+    run: Callable[[argparse.Namespace], int],
+    *,
+    formats: Sequence[str] = ("text", "json"),
+    **texts: Any,
 ) -> argparse.ArgumentParser:
     """The parser of a new command, with ``--protocol`` and, if it has ``formats``, ``--format``; ``texts`` are those
     of its help."""
     parser = commands.add_parser(name, formatter_class=argparse.RawDescriptionHelpFormatter, **texts)
     if formats:
-        parser.add_argument(
-            "--format", choices=("text", "json"), default="text", help="output format (default: text)"
-        )
+        parser.add_argument("--format", choices=formats, default="text", help="output format (default: text)")
     parser.add_argument(
         "--protocol",
         metavar="PACKAGE",

@@ -1,0 +1,95 @@
+"""``kwire encode``: a message in Kafka's JSON form → its bytes in hex."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from kwire.command.json_input import built, read_json
+from kwire.command.names import api_key
+from kwire.command.options import add_command, put
+from kwire.errors import EncodeError, UnknownNameError, printable
+from kwire.frames import frame
+from kwire.json_form import JsonFormError
+from kwire.protocol import registry
+from kwire.schema import valid_version
+
+if TYPE_CHECKING:
+    from kwire.command.options import Commands
+    from kwire.message import Message
+    from kwire.protocol import MessageRegistry
+
+_EPILOG = """\
+examples:
+  kwire encode Metadata --version 12 --json '{"topics": [{"name": "orders"}]}'
+  kwire encode Heartbeat --json @request.json --frame --client-id test
+  kwire decode --message TopicRecord --version 0 --format message FILE | kwire encode TopicRecord --version 0 --json -
+
+exit codes: 0 encoded, 2 usage error, or a value that the version cannot represent
+"""
+
+
+def add_to(commands: Commands) -> None:
+    """Declare the command and its options."""
+    parser = add_command(
+        commands,
+        "encode",
+        _run,
+        formats=(),
+        help="print the bytes of a message that is given as JSON",
+        description="Print a message as hex, with --header or --frame as brokers and clients send it.",
+        epilog=_EPILOG,
+    )
+    parser.add_argument("name", help="name of a message; name or number of an API for its request")
+    parser.add_argument("--version", type=int, help="version of the message (default: the newest)")
+    parser.add_argument(
+        "--json",
+        metavar="JSON",
+        default="{}",
+        help="the message in Kafka's JSON form, @FILE or - for standard input; fields left out have their defaults",
+    )
+    parser.add_argument("--header", action="store_true", help="with the header of a request or response")
+    parser.add_argument("--frame", action="store_true", help="with header and size")
+    parser.add_argument("--correlation-id", type=int, metavar="ID", help="correlation id of the header (default: 0)")
+    parser.add_argument("--client-id", metavar="ID", help="client id in the header of a request (default: null)")
+
+
+def _run(options: argparse.Namespace) -> int:
+    try:
+        protocol = registry(options.protocol)
+        cls = _message(protocol, options.name)
+        version = cls.VALID_VERSIONS[-1] if options.version is None else valid_version(cls, options.version)
+        data = _encoded(protocol, built(cls, read_json(options.json), version), version, options)
+    except (
+        EncodeError,
+        ImportError,
+        JsonFormError,
+        OSError,
+        RecursionError,
+        UnknownNameError,
+        ValueError,
+    ) as problem:
+        options.error(printable(str(problem)))
+    put(data.hex())
+    return 0
+
+
+def _message(protocol: MessageRegistry, name: str) -> type[Message]:
+    return protocol[name] if name in protocol else protocol.request(api_key(protocol, name))
+
+
+def _encoded(protocol: MessageRegistry, message: Message, version: int, options: argparse.Namespace) -> bytes:
+    name = type(message).__name__
+    is_request = name.endswith("Request")
+    if options.client_id is not None and not is_request:
+        raise ValueError(f"--client-id is only valid for a request, not for {name}")
+    if not options.header and not options.frame:
+        if options.correlation_id is not None or options.client_id is not None:
+            raise ValueError("--correlation-id and --client-id require --header or --frame")
+        return message.encode(version)
+    number = options.correlation_id or 0
+    if is_request:
+        data = protocol.encode_request(message, version, correlation_id=number, client_id=options.client_id)
+    else:
+        data = protocol.encode_response(message, version, correlation_id=number)
+    return frame(data) if options.frame else data

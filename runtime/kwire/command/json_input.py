@@ -1,0 +1,47 @@
+"""Messages in Kafka's JSON form, as users type them: from the command line, a file or standard input."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+from kwire.command.describe import plain
+from kwire.schema import present_fields, struct_class
+
+if TYPE_CHECKING:
+    from kwire.message import Message, Struct
+
+MAX_BODY = 100 << 20
+"""Limit of a file with a message: brokers refuse larger requests unless they are configured to accept them."""
+
+
+def read_json(text: str) -> Any:
+    """The value that ``text`` denotes: JSON itself, ``@FILE`` or ``-`` for standard input."""
+    if text == "-":
+        return json.load(sys.stdin)
+    from kwire.client.files import read_small
+
+    return json.loads(read_small(text[1:], MAX_BODY) if text.startswith("@") else text)
+
+
+def built(cls: type[Message], value: Any, version: int) -> Message:
+    """The message that ``value`` represents; fields that it lacks have their defaults."""
+    return cls.from_json(_with_defaults(cls, value, version), version)
+
+
+def _with_defaults(cls: type[Struct], value: Any, version: int) -> Any:
+    """``value``, a struct or an array of them in Kafka's JSON form, with the defaults of the fields that it lacks."""
+    if isinstance(value, list):
+        return [_with_defaults(cls, item, version) for item in value]
+    if not isinstance(value, dict):
+        return value
+    filled = dict(value)
+    for field in present_fields(cls, version):
+        inner = struct_class(cls, field)
+        name = next((name for name in field.json_names if name in value), None)
+        if name is None and not field.is_tagged:
+            name, filled[field.json_name] = field.json_name, plain(field.default)
+        if name is not None and inner is not None:
+            filled[name] = _with_defaults(inner, filled[name], version)
+    return filled
