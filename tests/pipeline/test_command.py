@@ -32,7 +32,7 @@ from kwire_spark.session import JavaMissingError
 from kwire_spark.storage import Window
 from kwire_spark.tables import read
 from kwire_spark.tables.files import ParquetTable
-from tests.pipeline.capture_files import beginning
+from tests.pipeline.capture_files import beginning, packets, recorded, write_pcap
 
 FULL_DATABASE = "database or disk is full"
 DATA = Path(__file__).parents[1] / "data"
@@ -308,6 +308,21 @@ def test_an_unknown_format_is_found_before_anything_is_read(
     log = str(DATA / "request_logs" / "3.9.1.log.gz")
     assert run(["clients", log, "--table-format", "parkett", "--out", str(tmp_path)]) == 2
     assert "--table-format parkett: Spark has no such format" in capfd.readouterr().err
+
+
+def test_reports_read_no_bodies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[dict[str, str]] = []
+    counted = LocalEngine.counted
+
+    def noted(self: LocalEngine, inputs: Inputs, options: dict[str, str]) -> Any:
+        given.append(options)
+        return counted(self, inputs, options)
+
+    monkeypatch.setattr(LocalEngine, "counted", noted)
+    capture = write_pcap(tmp_path / "a.pcap", packets(recorded("kafka-python-on-3.9.1")[0]))
+    for command in (["clients"], ["readiness", "--target", "4.1.1"], ["census"]):
+        run([*command, str(capture), "--ports", "9092", "--engine", "local", "-q", "--out", str(tmp_path / "out")])
+    assert given == [{"ports": "9092", "bodies": "codes"}] * 2
 
 
 def test_clients_are_counted_as_reports_count_them() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -11,6 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kwire_spark.columns import CLIENTS, COUNTED, EXCHANGES, PROBLEMS
+from kwire_spark.options import Options
+from kwire_spark.readers.base import Reader
+from kwire_spark.sources.base import CountingReader
 from kwire_spark.tables.clients import EXCHANGE_COLUMNS, Clients, clients
 from kwire_spark.tables.counting import counted
 from kwire_spark.tables.relations import LocalTable
@@ -98,6 +102,22 @@ def test_of_many_connections_there_is_a_row_for_each_and_not_for_each_request() 
     many = counted(given_rows, given_rows[0].nbytes + 1, most=0)
     sizes = [(batch.num_rows, {*batch["connections"].to_pylist()}) for batch in many]
     assert sizes == [(6, {0}), (6, {0}), (6, {0}), (3, {0})], "of two batches each time: it takes no more memory"
+
+
+def test_a_task_of_spark_counts_each_connection_by_itself() -> None:
+    """Another task may have requests of it."""
+
+    class Exchanges(Reader):
+        def tasks(self) -> list[int]:
+            return [0]
+
+        def read(self, task: int) -> Iterator[pa.RecordBatch]:
+            yield from batches([exchange(at=at, number=at, connection="cd"[at % 2]) for at in range(6)], [6])
+
+    reader = CountingReader(Exchanges(Options({}), EXCHANGES))
+    (task,) = reader.partitions()
+    (found,) = reader.read(task)
+    assert (found["requests"].to_pylist(), found["connections"].to_pylist()) == ([3, 3], [0, 0])
 
 
 @pytest.mark.parametrize("most", range(0, 1000, 150))

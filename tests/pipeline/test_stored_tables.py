@@ -131,6 +131,16 @@ def test_tables_of_other_runs_are_not_put_together(call: Call, inputs: Path, tmp
     assert "Requests over time" not in call("census", tmp_path / "tables", out="other")[2]
 
 
+@pytest.mark.parametrize("complete", [False, True])
+def test_a_second_table_is_read_if_all_runs_have_it(call: Call, tmp_path: Path, complete: bool) -> None:
+    for day in ("monday", "tuesday"):
+        origin = Origin(f"captures of {day}", (), day)
+        written(tmp_path / day, "clients", some(client()), origin)
+        if complete or day == "monday":
+            written(tmp_path / day, "exchanges", pa.Table.from_pylist([exchange()], EXCHANGES), origin)
+    assert ("Requests over time" in call("census", tmp_path / "monday", tmp_path / "tuesday")[2]) == complete
+
+
 def test_a_table_is_known_by_its_marker_and_its_columns(tmp_path: Path) -> None:
     parquet.write_table(some(client()), (tmp_path / "clients.parquet"))
     table = written(tmp_path, "mine", some(client()))
