@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+import subprocess
+import sys
 from collections.abc import Iterable
 from typing import Any
 
@@ -185,3 +187,16 @@ def test_the_schema_travels() -> None:
     """As to the workers of a cluster."""
     schema = ARROW["FetchResponse"].schema
     assert pickle.loads(pickle.dumps(schema)).equals(schema, check_metadata=True)
+
+
+@pytest.mark.parametrize(
+    ("missing", "reason"),
+    [
+        ("pyarrow", "Arrow columns need pyarrow: pip install 'kwire[arrow]'"),
+        ("kwire.arrow.wire", "import of kwire.arrow.wire halted; None in sys.modules"),
+    ],
+)
+def test_who_lacks_pyarrow_is_told_what_to_install(missing: str, reason: str) -> None:
+    code = f"import sys; sys.modules[{missing!r}] = None; import kwire.arrow"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stderr.endswith(f"ModuleNotFoundError: {reason}\n")

@@ -82,6 +82,13 @@ def test_an_api_that_no_release_has_is_not_exactly_a_release() -> None:
     assert not RELEASES.fit(BrokerAnswer(name="b:1", apis={**answer.apis, 999: range(2)})).exact
 
 
+def test_a_broker_with_all_apis_that_are_known_fits_exactly() -> None:
+    release = Release("1.0", "", {0: Api(0, "Produce", range(2), range(2))})
+    for keys, exact in (((0,), True), ((0, 1), False), ((), False)):
+        answer = BrokerAnswer(name="b:1", apis=dict.fromkeys(keys, range(2)))
+        assert fit(answer, {"1.0": release}, str).exact is exact
+
+
 def test_of_releases_that_differ_as_much_the_nearest_calls_the_fewest_versions_unstable() -> None:
     """Two releases that differ in this only: version 1 is advertised by both."""
     apis = {

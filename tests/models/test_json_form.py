@@ -219,7 +219,17 @@ def test_strings_are_measured_in_utf_8() -> None:
 
 @pytest.mark.parametrize(
     ("number", "value"),
-    [(7, 7.0), (2**53, 2.0**53), ("-Infinity", -math.inf), (10**400, None), ("7", None), (True, None), (None, None)],
+    [
+        (7, 7.0),
+        (2**53, 2.0**53),
+        ("Infinity", math.inf),
+        ("-Infinity", -math.inf),
+        ("NaN", math.nan),
+        (10**400, None),
+        ("7", None),
+        (True, None),
+        (None, None),
+    ],
 )
 def test_numbers_for_float64(number: Any, value: float | None) -> None:
     op = {"key": "k", "value": number, "remove": False}
@@ -229,7 +239,9 @@ def test_numbers_for_float64(number: Any, value: float | None) -> None:
         with pytest.raises(JsonFormError, match=r"field entries\[0\]\.ops\[0\]\.value: .*number"):
             AlterClientQuotasRequest.from_json(body, 0)
     else:
-        assert repr(AlterClientQuotasRequest.from_json(body, 0).entries[0].ops[0].value) == repr(value)
+        message = AlterClientQuotasRequest.from_json(body, 0)
+        assert repr(message.entries[0].ops[0].value) == repr(value)
+        assert message.to_json(0) == body
 
 
 def test_versions_that_there_are_not() -> None:

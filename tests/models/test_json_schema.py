@@ -97,6 +97,12 @@ def test_names_of_all_releases_but_one_at_a_time() -> None:
         assert not accepts(model, json)
 
 
+def test_the_default_of_a_tagged_uuid_is_text() -> None:
+    parts = model_of(PROTOCOL["FetchRequest"], 17).model_json_schema()["$defs"]
+    place = parts["FetchPartitionV17"]["properties"]["replicaDirectoryId"]
+    assert place["default"] == "AAAAAAAAAAAAAAAAAAAAAA"
+
+
 def test_records_are_base64_or_a_size() -> None:
     cls = PROTOCOL["FetchResponse"]
     model = model_of(cls, 13)

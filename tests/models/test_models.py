@@ -343,6 +343,13 @@ def test_who_lacks_pydantic_is_told_what_to_install(module: str) -> None:
     assert done.stderr.endswith("ModuleNotFoundError: models need pydantic: pip install 'kwire[models]'\n")
 
 
+@pytest.mark.parametrize("missing", ["pydantic_core", "kwire.models.kinds"])
+def test_another_module_that_is_missing_is_named(missing: str) -> None:
+    code = f"import sys; sys.modules[{missing!r}] = None; import kwire.models"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stderr.endswith(f"ModuleNotFoundError: import of {missing} halted; None in sys.modules\n")
+
+
 def test_importing_the_models_of_an_api_builds_none_of_them() -> None:
     """Fields and validators are built with the first version that is asked for: building all takes seconds."""
     code = (

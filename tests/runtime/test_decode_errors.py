@@ -12,7 +12,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from kwire import LIKE_KAFKA, STRICT, DecodeError, EncodeError, KwireError, Policy
 from kwire.message import Message
-from kwire_kafka import ApiVersionsResponse, FetchResponse, HeartbeatRequest, MetadataResponse
+from kwire_kafka import PROTOCOL, ApiVersionsResponse, FetchResponse, HeartbeatRequest, MetadataResponse
 from kwire_kafka.api.fetch import EpochEndOffset, FetchableTopicResponse, PartitionData
 from kwire_kafka.api.metadata import MetadataResponseBroker
 from tests.effort import peak
@@ -146,6 +146,20 @@ def test_a_decoded_message_does_not_change_with_its_buffer() -> None:
     message = FetchResponse.decode(buffer, 13)
     buffer[:] = bytes(len(buffer))
     assert message == FETCHED
+
+
+@pytest.mark.parametrize("kind", [bytes, bytearray, memoryview])
+def test_the_bytes_of_a_decoded_frame_do_not_change_with_its_buffer(kind: Any) -> None:
+    asked = PROTOCOL.encode_request(HeartbeatRequest(group_id="g"), 4, correlation_id=7)
+    answered = PROTOCOL.encode_response(FETCHED, 13, correlation_id=7)
+    for data, decode in (
+        (asked, PROTOCOL.decode_request),
+        (answered, lambda payload: PROTOCOL.decode_response(payload, 1, 13)),
+    ):
+        buffer = bytearray(data)
+        found = decode(kind(buffer))
+        buffer[:] = bytes(len(buffer))
+        assert (type(found.payload), found.payload) == (bytes, data)
 
 
 def test_decode_from_goes_through_data() -> None:

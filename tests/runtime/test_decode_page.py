@@ -94,6 +94,13 @@ def test_fields_link_to_the_guide_and_records_do_not() -> None:
     assert not [name for _, name in links if name in ("batch[0]", "crc", "tagged fields")]
 
 
+def test_fields_are_indented_by_their_depth() -> None:
+    found = trace_request(PROTOCOL, produce(), expand=expand_records)
+    depths = [int(depth) for depth in re.findall(r'<th scope="row" class="d(\d+)">', trace_page({"": found}, HERE))]
+    assert depths == [span.depth for span in found.spans]
+    assert max(depths) > 3
+
+
 def test_addresses_are_those_of_what_is_shown() -> None:
     assert addresses(trace_request(PROTOCOL, REQUEST), HERE) == ["api/heartbeat.html#request-v4"]
     broken = trace_request(PROTOCOL, REQUEST[:12])

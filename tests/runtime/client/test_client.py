@@ -29,6 +29,7 @@ from kwire.client import (
     connect,
     tls_context,
 )
+from kwire.client.opening import open_connection
 from kwire.command.broker import as_json
 from kwire.connection import NoCommonVersionError
 from kwire.frames import frame
@@ -342,6 +343,18 @@ def test_whatever_happens_while_a_name_is_resolved_is_told_at_once(monkeypatch: 
     monkeypatch.setattr(socket, "getaddrinfo", fail)
     with pytest.raises(TypeError, match="not a host"):
         talk(1, timeout=5)
+
+
+def test_connecting_does_not_hold_up_the_loop() -> None:
+    """A loop in debug mode refuses sockets that wait."""
+
+    async def connect(port: int) -> None:
+        _, writer = await open_connection(HOST, port)
+        assert writer.get_extra_info("socket").gettimeout() == 0
+        writer.close()
+
+    with Loopback() as broker:
+        asyncio.run(connect(broker.port), debug=True)
 
 
 def test_the_addresses_of_a_host_are_tried_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:

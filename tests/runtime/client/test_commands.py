@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -54,6 +55,19 @@ def test_what_a_broker_accepts(run: Any) -> None:
         "DescribeGroups                 15  none      lacks 0-6",
     ]
     assert "ApiVersions                    18  0-4" in lines
+
+
+def test_a_broker_without_a_cluster_id_has_no_line_of_it(run: Any) -> None:
+    with Loopback({"Metadata": lambda request: MetadataResponse(cluster_id=None, controller_id=-1)}) as broker:
+        result = run("broker", broker.address)
+    assert result.code == 0
+    assert not re.search("^cluster|None", result.out, re.MULTILINE)
+
+
+def test_a_command_is_needed(run: Any) -> None:
+    result = run()
+    assert (result.code, result.out) == (2, "")
+    assert "the following arguments are required: COMMAND" in result.err
 
 
 def test_a_broker_that_fits(run: Any) -> None:
@@ -147,6 +161,19 @@ def test_what_is_left_out_of_a_request_has_its_default(run: Any, tmp_path: Path)
     (topic,) = asked[0].topics
     assert (topic.name, topic.num_partitions, topic.configs[0].name) == ("t", 0, "a")
     assert asked == [CreateTopicsRequest(topics=[topic], validate_only=True)]
+
+
+def test_a_request_may_come_from_standard_input(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO('{"topics": [{"name": "from-stdin"}]}'))
+    asked: list[Any] = []
+
+    def answer(request: Any) -> Any:
+        asked.append(request.message)
+        return MetadataResponse()
+
+    with Loopback({"Metadata": answer}) as broker:
+        assert run("call", broker.address, "Metadata", "--version", 1, "--json", "-").code == 0
+    assert [topic.name for topic in asked[-1].topics] == ["from-stdin"]
 
 
 def test_secrets_are_hidden_unless_they_are_asked_for(run: Any) -> None:

@@ -138,8 +138,9 @@ def test_a_builder_of_a_large_batch() -> None:
 def test_a_builder_refuses_what_cannot_be_written() -> None:
     builder = BatchBuilder()
     builder.append(b"k", offset=7)
-    with pytest.raises(EncodeError, match=r"records\[1\]\.offset.*offset 7 must be 8 or more"):
+    with pytest.raises(EncodeError, match=r"records\[1\]\.offset.*offset 7 must be 8 or more") as caught:
         builder.append(b"k", offset=7)
+    assert (caught.value.message_name, caught.value.version) == ("RecordBatch", 2)
     with pytest.raises(REFUSED):
         builder.append("text")  # type: ignore[arg-type]
     with pytest.raises(EncodeError, match="unknown codec 9"):
