@@ -190,7 +190,13 @@ def test_undecodable_requests_and_responses_do_not_stop_the_stream() -> None:
 
 @pytest.mark.parametrize(
     "start",
-    ["000c 0000 00000002 0fff", "000c 0000 00000002 fffe", "ffff 0000 00000002 0000", "01f4 0100 00000002 0002"],
+    [
+        "000c 0000 00000002 0fff",
+        "000c 0000 00000002 fffe",
+        "000c ffff 00000002 0002",
+        "ffff 0000 00000002 0000",
+        "01f4 0100 00000002 0002",
+    ],
 )
 def test_a_frame_that_cannot_be_a_request_means_out_of_step(start: str) -> None:
     noise = frame(raw(start) + b"me" * 5)

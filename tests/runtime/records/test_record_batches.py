@@ -135,6 +135,21 @@ def test_a_builder_of_a_large_batch() -> None:
     assert BatchBuilder().build() == encode_batch([])
 
 
+@pytest.mark.parametrize("border", [0, 1 << 6, 1 << 13, 1 << 20, 1 << 27, 1 << 40])
+def test_times_and_offsets_of_any_distance_are_written(border: int) -> None:
+    """Near the borders where their varints get longer; times may go back."""
+    for far in (border - 1, border, border + 1):
+        for step in {1, min(max(far, 1), (1 << 30) - 1)}:
+            places = ((0, 5), (far, 5 + step), (-far, 5 + 2 * step))
+            rows = [Record(b"k", b"v", (), (1 << 42) + time, offset) for time, offset in places]
+            builder = BatchBuilder()
+            for row in rows:
+                builder.append(row.key, row.value, timestamp=row.timestamp, offset=row.offset)
+            for data in (builder.build(), encode_batch(rows)):
+                (batch,) = read_batches(data)
+                assert batch.records() == list(batch) == rows
+
+
 def test_a_builder_refuses_what_cannot_be_written() -> None:
     builder = BatchBuilder()
     builder.append(b"k", offset=7)
