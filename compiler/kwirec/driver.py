@@ -41,11 +41,13 @@ def quiet(phase: str, done: int, total: int) -> None:
 
 @dataclass(frozen=True)
 class Loaded:
-    """The result of :func:`load`. ``schema`` is complete only if the report has no errors."""
+    """The result of :func:`load`. ``schema`` is complete only if the report has no errors. If it is ``validated``,
+    the rules were applied to it."""
 
     documents: tuple[Document, ...]
     schema: Schema
     errors: tuple[ErrorDecl, ...]
+    validated: bool
     started: float
 
 
@@ -70,11 +72,11 @@ def load(
     files = [file for path in paths if (file := path / "errors.json").is_file()]
     errors = parse_errors(read_sources(files, report), report)
     schema = resolve(documents, report)
-    if not report.has_errors():
+    if validated := not report.has_errors():
         phase("check", 0, len(schema.messages))
         validate(schema, report)
         phase("check", len(schema.messages), len(schema.messages))
-    return Loaded(tuple(documents), schema, errors, started)
+    return Loaded(tuple(documents), schema, errors, validated, started)
 
 
 @dataclass(frozen=True, kw_only=True)

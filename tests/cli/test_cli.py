@@ -49,6 +49,40 @@ def test_a_typo_is_shown_with_carets_and_a_suggestion(snapshot: SnapshotAssertio
     assert result.stderr == snapshot
 
 
+UNDESCRIBED = CLOCK.replace(
+    '"fields": [',
+    "\n".join(['"fields": [', *(f'{{"name": "X{n}", "type": "int8", "versions": "0+"}},' for n in range(3))]),
+)
+
+
+def test_errors_come_last_and_warnings_with_the_same_advice_once() -> None:
+    Path("Clock.json").write_text(
+        UNDESCRIBED.replace('"versions": "0+"}', '"versions": "0+", "nullableVersions": "0+"}', 1)
+    )
+    shown = kwirec("check", "Clock.json").stderr
+    assert [line[:11] for line in shown.splitlines() if "[K" in line] == ["warning[K20", "error[K402]"]
+    assert "  = note: the same 2 more times in lines 5, 6; `--format short` lists each" in shown
+    assert shown.splitlines()[-1] == "1 messages checked: 1 error, 3 warnings"
+
+
+def test_a_short_form_has_a_line_for_each_finding() -> None:
+    Path("Clock.json").write_text(UNDESCRIBED)
+    result = kwirec("check", "--format", "short", "Clock.json")
+    assert result.stdout.splitlines() == [
+        f"Clock.json:{line}:10: warning[K207]: field `X{line - 4}` has no description" for line in (4, 5, 6)
+    ]
+    assert result.stderr == "1 messages checked: 3 warnings\n"
+
+
+def test_checks_that_were_not_run_are_mentioned() -> None:
+    Path("Clock.json").write_text(TYPO)
+    assert kwirec("check", "Clock.json").stderr.splitlines()[-1] == (
+        "1 messages checked: 1 error; later checks were not run"
+    )
+    Path("Clock.json").write_text(CLOCK.replace("Zone", "time-zone", 1))
+    assert kwirec("check", "Clock.json").stderr.splitlines()[-1] == "1 messages checked: 1 error"
+
+
 def test_findings_of_all_files_come_together() -> None:
     for name in ("One", "Two"):
         Path(f"{name}.json").write_text(TYPO.replace("Clock", name))
@@ -185,8 +219,12 @@ def test_generate_succeeds_with_warnings_which_fail_a_check() -> None:
     assert kwirec("check", "Clock.json").exit_code == 1
     result = kwirec("generate", *arguments)
     assert result.exit_code == 0
-    assert "warning[K207]" in result.stderr
-    assert kwirec("generate", "--check", *arguments).exit_code == 0
+    assert "warning[K207]" not in result.stderr
+    assert "\n1 warning: `kwirec check` shows them\n" in result.stderr
+    checked = kwirec("generate", "--check", *arguments)
+    assert checked.exit_code == 0
+    files = len([path for path in Path("out").rglob("*") if path.is_file()])
+    assert [f" {files} files, " in one.stderr for one in (result, checked)] == [True, True]
 
 
 def test_an_entity_type_of_ones_own_is_kept_everywhere() -> None:
@@ -230,14 +268,14 @@ def test_a_failed_generate_ends_with_its_counts_and_what_was_written() -> None:
     for quiet in ((), ("--quiet",)):
         result = kwirec("generate", "Clock.json", "--package", "clock", "--out", "out", *quiet)
         assert "K101" in result.stderr
-        assert result.stderr.splitlines()[-1] == "1 error; nothing was written"
+        assert result.stderr.splitlines()[-1] == "1 error; later checks were not run; nothing was written"
 
 
 def test_a_quiet_generate_that_succeeds_prints_no_warnings() -> None:
     Path("Clock.json").write_text(CLOCK.replace(', "about": "Name of the zone."', ""))
     arguments = ("generate", "Clock.json", "--package", "clock", "--out", "out")
-    assert "K207" in kwirec(*arguments).stderr
-    assert "K207" not in kwirec(*arguments, "--quiet").stderr
+    assert "warning" in kwirec(*arguments).stderr
+    assert "warning" not in kwirec(*arguments, "--quiet").stderr
     assert "K207" in kwirec(*arguments, "--quiet", "--format", "json").stdout
 
 

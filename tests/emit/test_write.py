@@ -47,7 +47,7 @@ def test_a_second_run_writes_nothing(tmp_path: Path) -> None:
     before = tree(tmp_path)
     second = write(artifacts(a="x=1", b="y=2"), tmp_path, origin={})
     assert first.written == ["a.py", "b.py", MANIFEST]
-    assert (second.written, second.removed, second.unchanged) == ([], [], 2)
+    assert (second.written, second.removed, second.unchanged) == ([], [], 3)  # with the manifest
     assert tree(tmp_path) == before
 
 

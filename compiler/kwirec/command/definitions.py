@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 import click
 
 from kwirec.command import options
-from kwirec.command.printing import CLEAN, FINDINGS, echo, show, show_unused, status
+from kwirec.command.printing import CLEAN, FINDINGS, counts, echo, show, show_unused, status
 from kwirec.diagnostics.columns import printable
 from kwirec.diagnostics.diagnostic import Report
-from kwirec.diagnostics.render_text import summary
 
 if TYPE_CHECKING:
     from kwirec.formatting import Formatted
@@ -39,10 +38,10 @@ def check(
 
     loaded = load(paths, report, notation=notation, dialect=dialect)
     show(report, form, loaded.schema, guide_url)
-    if form == "text":
+    if form in ("text", "short"):
         count = sum(len(document.messages) for document in loaded.documents)
         show_unused(waiver for waiver in report.waivers if waiver not in report.used_waivers)
-        echo(f"{count} messages checked: {summary(report.diagnostics)}", err=True)
+        echo(f"{count} messages checked: {counts(report, loaded)}", err=True)
     sys.exit(status(report))
 
 

@@ -24,7 +24,7 @@ dialect = click.option(
     "--dialect", type=click.Choice(["kwire", "franz-go"]), help="Dialect of the notation krammar; default: by suffix."
 )
 only_check = click.option("--check", "only_check", is_flag=True, help="Write nothing; fail if anything would change.")
-quiet = click.option("--quiet", "-q", is_flag=True, help="Hide progress, and the findings unless one is an error.")
+quiet = click.option("--quiet", "-q", is_flag=True, help="Hide progress, and the number of warnings.")
 
 
 def format(*choices: str) -> Callable[[F], F]:

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 import click
 
 from kwirec.command import options
-from kwirec.command.printing import FINDINGS, echo, show, status
+from kwirec.command.printing import FINDINGS, counts, echo, show, status
 from kwirec.diagnostics.columns import printable
 from kwirec.diagnostics.diagnostic import Report
-from kwirec.diagnostics.render_text import summary
 
 if TYPE_CHECKING:
     from kwirec.driver import Generated, Loaded, Phase
@@ -124,7 +123,7 @@ def _made(
     make: Callable[[Loaded, Phase], Generated],
     guide_url: str = "",
 ) -> Generated:
-    """What ``make`` makes of the definitions, whose findings are printed; errors in them end the program."""
+    """What ``make`` makes of the definitions, whose errors end the program; other findings are counted."""
     from kwirec.driver import OutputNotGeneratedError, load
     from kwirec.terminal import phases
 
@@ -134,10 +133,12 @@ def _made(
             result = None if report.has_errors() else make(loaded, phase)
         except OutputNotGeneratedError as problem:
             raise click.UsageError(printable(str(problem))) from problem
-    if result is None or form != "text" or not quiet:
+    if result is None or form != "text":
         show(report, form, loaded.schema, guide_url)
+    elif report.diagnostics and not quiet:
+        echo(f"{counts(report, loaded)}: `kwirec check` shows them", err=True)
     if result is None:
-        echo(f"{summary(report.diagnostics)}; nothing was written", err=True)
+        echo(f"{counts(report, loaded)}; nothing was written", err=True)
         sys.exit(status(report))
     return result
 

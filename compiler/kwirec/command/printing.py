@@ -11,8 +11,10 @@ import click
 from kwirec.diagnostics.columns import printable
 from kwirec.diagnostics.diagnostic import Report, Severity, Waiver
 from kwirec.diagnostics.render import render
+from kwirec.diagnostics.render_text import folded, summary
 
 if TYPE_CHECKING:
+    from kwirec.driver import Loaded
     from kwirec.ir.schema import Schema
 
 CLEAN, FINDINGS, USAGE = 0, 1, 2
@@ -24,15 +26,20 @@ def echo(text: str, *, nl: bool = True, err: bool = False) -> None:
 
 
 def show(report: Report, form: str, schema: Schema | None = None, guide: str = "") -> None:
-    """Print findings: machine formats to standard output, text to standard error. They have the addresses of what
-    they are about in the ``guide`` of a schema, if there is one."""
+    """Print findings: machine formats to standard output, text to standard error, with errors last. They have the
+    addresses of what they are about in the ``guide`` of a schema, if there is one."""
     text = form == "text"
-    found = report.diagnostics
+    found = folded(report.diagnostics) if text else report.diagnostics
     if schema and guide:
         from kwirec.guide.links import linked
 
         found = list(linked(found, schema, guide))
     click.echo(render(found, form, color=text and sys.stderr.isatty()), nl=False, err=text)
+
+
+def counts(report: Report, loaded: Loaded) -> str:
+    """How many findings there are of each severity, and whether the rules were applied to the definitions."""
+    return summary(report.diagnostics) + ("" if loaded.validated else "; later checks were not run")
 
 
 def show_unused(waivers: Iterable[Waiver]) -> None:

@@ -1,4 +1,5 @@
-"""Renders diagnostics in one of :data:`FORMATS`; those for programs are JSON lines, GitHub commands and JUnit XML."""
+"""Renders diagnostics in one of :data:`FORMATS`: text with source lines, lines for editors, JSON lines, commands of
+GitHub, and JUnit XML."""
 
 from __future__ import annotations
 
@@ -13,6 +14,15 @@ from kwirec.diagnostics.source import Span
 from kwirec.json_text import json_line
 
 _GITHUB_COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
+
+
+def render_short(diagnostics: Iterable[Diagnostic]) -> str:
+    """One line per finding: place, severity, code and message, as compilers print them for editors."""
+    return "".join(
+        f"{printable(str(one.primary.span) if one.primary.span.source.text else one.primary.span.source.name)}: "
+        f"{one.severity.value}[{one.code}]: {printable(one.message)}\n"
+        for one in diagnostics
+    )
 
 
 def render_json(diagnostics: Iterable[Diagnostic]) -> str:
@@ -113,13 +123,15 @@ def _junit_case(suite: ElementTree.Element, diagnostic: Diagnostic) -> None:
 
 
 _FOR_PROGRAMS: Mapping[str, Callable[[Iterable[Diagnostic]], str]] = {
+    "short": render_short,
     "json": render_json,
     "github": render_github,
     "junit": render_junit,
 }
 
 FORMATS = ("text", *_FOR_PROGRAMS)
-"""``text``, ``json`` (one object per line), ``github`` (workflow commands) and ``junit`` (XML)."""
+"""``text``, ``short`` (one line per finding), ``json`` (one object per line), ``github`` (workflow commands)
+and ``junit`` (XML)."""
 
 
 def render(diagnostics: Iterable[Diagnostic], format: str = "text", color: bool = False) -> str:

@@ -17,7 +17,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kwirec.diagnostics.columns import ShownLine, printable, show
 from kwirec.diagnostics.diagnostic import Diagnostic, Label, Severity
@@ -25,6 +25,9 @@ from kwirec.diagnostics.source import Source
 
 Paint = Callable[[str, str], str]
 """``paint(text, style)``: the text with or without a style."""
+
+MAX_LINES = 10
+"""The maximum number of lines that are listed for a finding that a file has several times."""
 
 _ANSI = {"error": "1;31", "warning": "1;33", "note": "1;32", "other": "1;34", "gutter": "1;34", "bold": "1"}
 
@@ -251,6 +254,26 @@ class _Snippet:
 
     def _style_of(self, mark: _Mark) -> str:
         return self._style if mark.primary else "other"
+
+
+def folded(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """The diagnostics as a terminal shows them best: errors last, and the same warning or note about a file once."""
+    alike: dict[object, list[Diagnostic]] = {}
+    for one in diagnostics:
+        key = (one.code, one.primary.span.source, one.primary.text, one.notes, one.helps)
+        alike.setdefault(one.sort_key if one.severity is Severity.ERROR else key, []).append(one)
+    order = list(Severity)
+    found = sorted(alike.values(), key=lambda group: order.index(group[0].severity), reverse=True)
+    return [replace(first, notes=(*first.notes, *_also(more))) for first, *more in found]
+
+
+def _also(more: Sequence[Diagnostic]) -> Iterator[str]:
+    if more:
+        spans = [one.primary.span for one in more]
+        lines = sorted({span.source.line_and_column(span.start)[0] for span in spans})
+        shown = ", ".join(map(str, lines[:MAX_LINES])) + (", …" if len(lines) > MAX_LINES else "")
+        times = f"{len(more)} more time{'s' if len(more) > 1 else ''}"
+        yield f"the same {times} in line{'s' if len(lines) > 1 else ''} {shown}; `--format short` lists each"
 
 
 def summary(diagnostics: Iterable[Diagnostic]) -> str:

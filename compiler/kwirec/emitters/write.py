@@ -109,11 +109,11 @@ def _write(
         if _read(folder / artifact.path) != text:
             changed[artifact.path] = text
     _refuse(folder, unlisted & changed.keys())
-    outcome.unchanged = len(artifacts) - len(changed)
     outcome.removed = sorted(present & listed - {*entries, MANIFEST})
     _refuse_changed(folder, {path: manifest["files"][path] for path in outcome.removed})
     final = _manifest(origin, entries)
     outcome.written = [*changed, *([MANIFEST] if _read(folder / MANIFEST) != final else [])]
+    outcome.unchanged = len(artifacts) + 1 - len(outcome.written)  # the manifest is a file, too
     if not (check or outcome.is_clean):
         first = _manifest(origin, entries | {path: manifest["files"][path] for path in outcome.removed})
         replace_files(folder, {MANIFEST: first, **changed}, outcome.removed)
