@@ -11,7 +11,9 @@ from syrupy.assertion import SnapshotAssertion
 
 from kwirec.command import main
 from kwirec.diagnostics.examples import clock, field, request
-from kwirec.diff.layout_report import FORMATS
+from kwirec.diff.layout_report import FORMATS, render_layouts
+from kwirec.diff.layouts import LayoutComparison, Parting
+from tests.diff.support import Load
 
 ROOT = Path(__file__).parents[2]
 KRAMMAR = """\
@@ -99,3 +101,28 @@ def test_hostile_names_of_sides_are_escaped() -> None:
     shown = kwirec("--layouts", "a|<b>`\x1b.json", "new.krm", "--format", "markdown").stdout
     assert "<b>" not in shown
     assert "\x1b" not in shown
+
+
+X = "x" * 80
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "shown"),
+    [
+        ("i8", "i16", "i8 → i16"),
+        (X, f"{X}y", f"{X} → {X}…"),
+        (f"y{X}", X, f"y{X[1:]}… → {X}"),
+        (f"{X}y", f"{X}z", f"{X}y → {X}z"),
+    ],
+)
+def test_kinds_are_cut_unless_they_would_look_alike(load: Load, left: str, right: str, shown: str) -> None:
+    [message] = load(clock()).messages
+    found = LayoutComparison((), (Parting(message, message, 1, "A", left, right),), (), ())
+    assert render_layouts(found, "old", "new") == f"Clock, version 1: A is {shown}\n"
+
+
+def test_several_versions_link_to_the_newest(load: Load) -> None:
+    [message] = load(clock()).messages
+    parting = tuple(Parting(message, message, version, "A", "i8", "i16") for version in (2, 0))
+    shown = render_layouts(LayoutComparison((), parting, (), ()), "old", "new", guide="../")
+    assert shown == "Clock, versions 0 and 2: A is i8 → i16\n  ../data/clock.html#message-v2\n"

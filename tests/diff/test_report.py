@@ -11,10 +11,13 @@ from click.testing import CliRunner, Result
 from syrupy.assertion import SnapshotAssertion
 
 from kwirec.command import main
-from kwirec.diagnostics.examples import clock, field, request, response
-from kwirec.diff import RULES
+from kwirec.diagnostics.examples import clock, field, files, request, response
+from kwirec.diff import RULES, Level, compare, judge
+from kwirec.diff.markdown import render_markdown
 from kwirec.diff.report import FORMATS, list_rules
 from kwirec.diff.rule import LEVELS
+from kwirec.diff.sides import Side
+from tests.diff.support import Load
 
 OLD = {
     "ClockRequest": request(field("Zone"), field("Hour", "int8", versions="0"), deprecatedVersions="0"),
@@ -171,3 +174,54 @@ def test_the_command_knows_every_level(level: str) -> None:
 def test_the_page_lists_the_catalogue() -> None:
     page = (Path(__file__).parents[2] / "docs" / "diff.md").read_text()
     assert list_rules(RULES, "markdown") in page
+
+
+def markdown(load: Load, before: str, after: str, *incomparable: tuple[frozenset[str]]) -> list[str]:
+    sides = load(before, "old"), load(after)
+    found = judge(compare(*sides), Level.POLICY, old=sides[0])
+    old, new = (Side(name, side, *more) for name, side, more in zip(("old", "new"), sides, incomparable, strict=True))
+    return render_markdown(found, old, new).splitlines()
+
+
+def test_sections_come_by_api_key_and_rows_name_attributes_that_matter(load: Load) -> None:
+    shown = markdown(
+        load,
+        files(
+            request(
+                field("A", "int8"),
+                field("B", nullableVersions="0+", flexibleVersions="none", ignorable=True),
+                apiKey=7,
+            ),
+            response(field("X", "int8"), field("Late", "int8", versions="3+"), apiKey=7),
+            request(field("Q", "int8"), name="AlarmRequest", apiKey=11),
+            clock(field("K", mapKey=True, entityType="topicName", default="x"), field("M", "int8", versions="1+")),
+        ),
+        files(
+            request(
+                field("A", "int8"),
+                field("B", versions="1+", nullableVersions="1+", ignorable=True),
+                apiKey=7,
+                validVersions="0-4",
+            ),
+            response(field("X", "int16"), field("Late", "int8", versions="3+"), apiKey=7, validVersions="1-3"),
+            request(field("Q", "int16"), name="AlarmRequest", apiKey=11),
+            clock(field("K", "bytes", mapKey=True, entityType="topicName"), field("N", "int8", versions="1+")),
+        ),
+        *((frozenset({"Left"}),), (frozenset({"Right"}),)),
+    )
+    assert [line for line in shown if line.startswith(("### ", "| `", "Not"))] == [
+        "Not compared (see `exceptions.json`, and `unpublished` in `releases.json`): `Left`, `Right`.",
+        "### Clock (api key 7)",
+        "| `ClockRequest` | versions 0-2 | versions 0-4 |",
+        "| `ClockRequest.B` | `string`, versions 0-2, nullable 0-2, flexible none, ignorable"
+        " | `string`, versions 1-4, nullable 1-4, ignorable |",
+        "| `ClockResponse` | versions 0-2 | versions 1-3 |",
+        "| `ClockResponse.X` | `int8`, versions 0-2 | `int16`, versions 1-3 |",
+        "| `ClockResponse.Late` | – | `int8`, version 3 |",
+        "### Alarm (api key 11)",
+        "| `AlarmRequest.Q` | `int8`, versions 0-2 | `int16`, versions 0-2 |",
+        "### Clock",
+        "| `Clock.K` | `string`, versions 0-2, default `x`, map key, entity topicName"
+        " | `bytes`, versions 0-2, map key, entity topicName |",
+        "| `Clock.N` | `M`, `int8`, versions 1-2 | `N`, `int8`, versions 1-2 |",
+    ]

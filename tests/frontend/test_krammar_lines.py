@@ -1,0 +1,340 @@
+"""Single lines of the indentation notation: what is found in them, and as which line a field is written."""
+
+from __future__ import annotations
+
+from pathlib import PurePosixPath
+
+import pytest
+
+from kwirec.convert import krammar_files
+from kwirec.diagnostics.diagnostic import Report
+from kwirec.diagnostics.examples import Node, enum, field, request, tagged, value
+from kwirec.diagnostics.source import Source
+from kwirec.frontend import FieldDecl, link, parse
+from kwirec.frontend.krammar_fields import SWITCHED, THROTTLE, TIMEOUT
+from kwirec.frontend.notation import Dialect
+
+UNKNOWN = "K022 franz-go does not know "
+NO_PLACE = "franz-go's notation has no place for `"
+
+LINES: list[tuple[str, list[str], list[str]]] = [
+    ("nullable-string", [], []),
+    ("nullable-string-v1+", [], []),
+    ("nullable-string-v1-v2", [], ["the type `nullable-string-v1-v2`"]),
+    ("nullable-bytes", [], []),
+    ("nullable-bytes-v1+", [], ["the type `nullable-bytes-v1+`"]),
+    ("nullable-int8", [], ["the type `nullable-int8`"]),
+    ("records", [], ["the type `records`"]),
+    ("nullable-records", [], ["the type `nullable-records`"]),
+    ('string("a")', [], ["defaults of texts"]),
+    ("string()", [], ["defaults of texts"]),
+    ("[int8](null)", [], ["`(null)` here"]),
+    ("=>X(null)", [], ["the name of a single struct", "`(null)` here"]),
+    ("nullable=>(null)", [], ["`(null)` here"]),
+    ("nullable-v1+[int8]", [], []),
+    ("nullable-v1-v2[int8]", [], ["these versions of `nullable`"]),
+    ("nullable[int8]", [], []),
+    ("nullable-v1+=>", [], ["these versions of `nullable`"]),
+    (
+        "nullable=> // tag 0",
+        [],
+        ["K023 franz-go marks a tagged struct that is not null with an int8, and always writes it"],
+    ),
+    ("nullable[=>] // tag 0", [], []),
+    ("int8 // v1+, tag 0", [], ["K023 franz-go writes a field with versions and a tag twice: plain and tagged"]),
+    ("int8 // tag 0", [], []),
+    ("int8 // tag -1", [], []),
+    ("int8 // ignorable", [], ["`ignorable`"]),
+    ("int8 // entity x", [], ["`entity x`"]),
+    ("int8 // map key", [], ["`map key`"]),
+    ("int8 // zero copy", [], ["`zero copy`"]),
+    ("int8 // was B, was C", [], ["`was B`", "`was C`"]),
+    ("int8 // since 3.0", [], ["`since 3.0`"]),
+    ("int8 // flexible none", [], ["`flexible none`"]),
+    ("int8 // versions none", [], ["`versions none`"]),
+    ("int8 // tag 0, tagged v2+", [], ["`tagged v2+`"]),
+    ("[=>X]", [], []),
+    ("=>X", [], ["the name of a single struct"]),
+    ("nullable-string(empty)", [], ["the default `(empty)`"]),
+    ("[nullable-string]", ["K015 `[nullable-string]` is not a valid type"], []),
+    ("nullable[nullable-string]", ["K015 `nullable[nullable-string]` is not a valid type"], []),
+    ("string-v1+", ["K015 `string-v1+` is not a valid type"], []),
+    ('string("\\ud800")', ['K004 `"\\ud800"` is not a text as JSON writes it'], []),
+    ('string("\\q")', ['K004 `"\\q"` is not a text as JSON writes it'], []),
+    ("int8 // v1", ["K014 `v1` is not a range of versions"], []),
+    ("int8 // v1-2", ["K014 `v1-2` is not a range of versions"], []),
+    ("int8 // v1..3", ["K014 `v1..3` is not a range of versions"], []),
+    ("int8 // v32767+", [], []),
+    ("int8 // v0-v32768", ["K014 `v0-v32768` is not a range of versions"], []),
+    ("int8 // v1+, v1+", ["K008 `v1+` is written twice"], []),
+    ("int8 // v1+, v2+", ["K012 `v2+` is written after `v1+`"], []),
+    ("int8 // tag 0, tag 0", ["K008 `tag 0` is written twice"], []),
+    ("[int8", ["K003 `[` is never closed"], []),
+    ("[[int8]", ["K003 `[` is never closed"], []),
+    ("int8]", ["K015 `int8]` is not a valid type"], []),
+    ("[int8]]", ["K015 `[int8]]` is not a valid type"], []),
+    ("int8[]", ["K015 `int8[]` is not a valid type"], []),
+    ("int8 x", ["K005 text after the type `int8`"], []),
+    ("[]", ["K015 `[]` is not a valid type"], []),
+    (
+        "nullable-string-v0-v32768",
+        ["K014 `v0-v32768` is not a range of versions"],
+        ["the type `nullable-string-v0-v32768`"],
+    ),
+    ("nullable-v40000+[int8]", ["K014 `v40000+` is not a range of versions"], []),
+    ("[=>] x", ["K015 `[=>] x` is not a valid type"], []),
+]
+"""The type of a field with its items, what is found in it, and what else in the dialect of franz-go."""
+
+HEADS: list[tuple[str, list[str], list[str]]] = [
+    ("max version 32767", [], []),
+    (
+        "max version 32768",
+        ["K013 the request has no `max version N`", "K014 `v32768+` is not a range of versions"],
+        [],
+    ),
+    ("max version 9, min version 32768", ["K014 `v32768+` is not a range of versions"], ["`min version 32768`"]),
+    ("max version 9, reserved", [], ["`reserved`"]),
+    ("max version 9, deprecated v0-v1", [], ["`deprecated v0-v1`"]),
+    ("max version 9, unstable", [], ["`unstable`"]),
+    ("max version 9, listeners broker", [], ["`listeners broker`"]),
+    ("max version 9, was Old", [], ["`was Old`"]),
+    ("max version 9, header v1 for v0+", [], ["`header v1 for v0+`"]),
+    ("max version 9, admin", [], []),
+    ("max version 9, group coordinator", [], []),
+    ("max version 9, min version 1", [], ["`min version 1`"]),
+    ("versions v0-v3", [], ["`versions v0-v3`"]),
+    ("max version 9, flexible v3", ["K014 `v3` is not a range of versions"], []),
+    ("max version 9, deprecated 3", ["K014 `3` is not a range of versions"], []),
+    ("max version 9, max version 9", ["K008 `max version 9` is written twice"], []),
+    ("max version 9, max version 8", ["K012 `max version 8` is written after `max version 9`"], []),
+    ("max version 9, quick", ["K011 a struct has no modifier `quick`"], []),
+]
+"""The same for the modifiers of a request."""
+
+
+def findings(head: str, line: str, name: str) -> list[str]:
+    report = Report()
+    inner = "    X: int8\n" if "=>" in line else ""
+    text = f"AskRequest => key 1, {head}\n  A: {line}\n{inner}"
+    link([parse(Source(name, text), report)], report)
+    return [f"{one.code} {one.message}" for one in report.diagnostics]
+
+
+@pytest.mark.parametrize(
+    ("head", "line", "always", "dialect"),
+    [
+        *(("max version 9, flexible v1+", line, always, dialect) for line, always, dialect in LINES),
+        *((head, "int8", always, dialect) for head, always, dialect in HEADS),
+    ],
+)
+def test_what_is_found_in_a_line(head: str, line: str, always: list[str], dialect: list[str]) -> None:
+    assert findings(head, line, "Ask.krm") == always
+    more = [one for one in findings(head, line, "01_ask") if one not in always]
+    assert [one.removeprefix(UNKNOWN) for one in more] == dialect
+
+
+FIELDS: list[tuple[Node, str, str, list[str]]] = [
+    (field("A"), "A: string", "A: string", []),
+    (field("A", versions="1+"), "A: string // v1+", "A: string // v1+", []),
+    (field("A", versions="1-1"), "A: string // v1-v1", "A: string // v1-v1", []),
+    (field("A", versions="none"), "A: string // versions none", "A: string", ["versions"]),
+    (field("A", nullableVersions="0+"), "A: nullable-string(empty)", "A: nullable-string", ["(empty)"]),
+    (field("A", nullableVersions="0+", default="null"), "A: nullable-string", "A: nullable-string", []),
+    (field("A", nullableVersions="1+"), "A: nullable-string-v1+", "A: nullable-string-v1+", []),
+    (
+        field("A", nullableVersions="0-1"),
+        "A: nullable-string-v0-v1",
+        "A: nullable-string",
+        ["versions in which a field can be null"],
+    ),
+    (
+        field("A", nullableVersions="1+", versions="1+"),
+        "A: nullable-string(empty) // v1+",
+        "A: nullable-string // v1+",
+        ["(empty)"],
+    ),
+    (
+        field("A", nullableVersions="0+", versions="1+"),
+        "A: nullable-string-v0+(empty) // v1+",
+        "A: nullable-string // v1+",
+        ["(empty)"],
+    ),
+    (
+        field("A", versions="0-1", nullableVersions="1+"),
+        "A: nullable-string-v1+ // v0-v1",
+        "A: nullable-string-v1+ // v0-v1",
+        [],
+    ),
+    (field("A", "int8", default="0x10"), "A: int8(0x10)", "A: int8(0x10)", []),
+    (field("A", "bool", default=True), "A: bool(true)", "A: bool(true)", []),
+    (field("A", "bool", default="true"), "A: bool(true)", "A: bool(true)", []),
+    (field("A", default="null"), "A: string(null)", "A: string(null)", []),
+    (field("A", default="empty"), 'A: string("empty")', "A: string", ["defaults of texts, arrays and structs"]),
+    (field("A", default="x"), 'A: string("x")', "A: string", ["defaults of texts, arrays and structs"]),
+    (field("A", default=""), 'A: string("")', "A: string", ["defaults of texts, arrays and structs"]),
+    (field("A", default="a b"), 'A: string("a b")', "A: string", ["defaults of texts, arrays and structs"]),
+    (field("A", "float64", default="1.5"), "A: float64(1.5)", "A: float64(1.5)", []),
+    (
+        field("A", "uuid", default="AAAAAAAAAAAAAAAAAAAAAQ"),
+        "A: uuid(AAAAAAAAAAAAAAAAAAAAAQ)",
+        "A: uuid",
+        ["defaults of texts, arrays and structs"],
+    ),
+    (field("A", "[]int8", nullableVersions="0+"), "A: nullable[int8](empty)", "A: nullable[int8]", ["(empty)"]),
+    (field("A", "[]int8", nullableVersions="0+", default="null"), "A: nullable[int8]", "A: nullable[int8]", []),
+    (field("A", "[]int8", nullableVersions="1+"), "A: nullable-v1+[int8]", "A: nullable-v1+[int8]", []),
+    (
+        field("A", "[]int8", versions="0-1", nullableVersions="1-1"),
+        "A: nullable-v1-v1[int8] // v0-v1",
+        "A: nullable-v1+[int8] // v0-v1",
+        [],
+    ),
+    (
+        field("A", "bytes", nullableVersions="1+"),
+        "A: nullable-bytes-v1+",
+        "A: nullable-bytes",
+        ["versions in which a field can be null"],
+    ),
+    (
+        field("A", "records", nullableVersions="0+"),
+        "A: nullable-records(empty)",
+        "A: nullable-bytes",
+        ["(empty)", "records"],
+    ),
+    (field("A", "int8", ignorable=True), "A: int8 // ignorable", "A: int8", ["ignorable"]),
+    (field("A", "int8", ignorable=False), "A: int8", "A: int8", []),
+    (
+        field("A", "int8", mapKey=True, entityType="topicName", aliases=["B", "c d", '"q"']),
+        'A: int8 // map key, entity topicName, was B, was "c d", was "\\"q\\""',
+        "A: int8",
+        ["map key", "entity", "was"],
+    ),
+    (field("A", "int8", zeroCopy=False), "A: int8", "A: int8", []),
+    (field("A", "int8", flexibleVersions="none"), "A: int8 // flexible none", "A: int8", ["flexible"]),
+    (tagged("A", 0), "A: string // tag 0", "A: string // tag 0", []),
+    (
+        tagged("A", 0, versions="2+", taggedVersions="2+"),
+        "A: string // v2+, tag 0",
+        "A: string // tag 0",
+        ["first tagged version"],
+    ),
+    (tagged("A", 0, versions="0+"), "A: string // tag 0, tagged v1+", "A: string // tag 0", ["tagged"]),
+    (
+        tagged("A", 0, versions="0+", taggedVersions="2+"),
+        "A: string // tag 0, tagged v2+",
+        "A: string // tag 0",
+        ["tagged"],
+    ),
+    (field("A", tag=0, versions="1+"), "A: string // v1+, tag 0, tagged none", "A: string // v1+, tag 0", ["tagged"]),
+    (field("A", "int8", enum="Phase"), "A: enum-Phase", "A: enum-Phase", []),
+    (tagged("A", 0, "int8", enum="Phase"), "A: enum-Phase // tag 0", "A: int8 // tag 0", ["enums of tagged fields"]),
+    (field("ThrottleMillis", "int32"), "ThrottleMillis: int32", "ThrottleMillis: int32", []),
+    (field("TimeoutMillis", "int32", about=TIMEOUT, default="15000"), "TimeoutMillis", "TimeoutMillis", []),
+    (field("TimeoutMillis", "int32", about=TIMEOUT, default="60"), "TimeoutMillis(60)", "TimeoutMillis(60)", []),
+    (field("TimeoutMillis", "int32", about=TIMEOUT), "TimeoutMillis: int32", "TimeoutMillis: int32", []),
+    (
+        field("TimeoutMillis", "int32", about=TIMEOUT, default="15000", nullableVersions="0+"),
+        "TimeoutMillis: nullable-int32(15000)",
+        "TimeoutMillis: nullable-int32(15000)",
+        [],
+    ),
+    (
+        field("TimeoutMillis", "int32", about=TIMEOUT, default="15000", enum="Phase"),
+        "TimeoutMillis: enum-Phase(15000)",
+        "TimeoutMillis: enum-Phase(15000)",
+        [],
+    ),
+    (field("ThrottleMillis", "int32", about=THROTTLE), "ThrottleMillis", "ThrottleMillis", []),
+    (
+        field("ThrottleMillis", "int32", about=THROTTLE, default="5"),
+        "ThrottleMillis: int32(5)",
+        "ThrottleMillis: int32(5)",
+        [],
+    ),
+    (
+        field("ThrottleMillis", "int32", about=f"{THROTTLE} {SWITCHED.format(3)}"),
+        "ThrottleMillis(3)",
+        "ThrottleMillis(3)",
+        [],
+    ),
+    (
+        field("ThrottleMillis", "int32", about=THROTTLE, ignorable=True, versions="1+"),
+        "ThrottleMillis // v1+, ignorable",
+        "ThrottleMillis // v1+",
+        ["ignorable"],
+    ),
+    (field("Zones", "[]Zone", fields=[field("X", "int8")]), "Zones: [=>Zone]", "Zones: [=>Zone]", []),
+    (field("Zones", "[]ClockRequestZone", fields=[field("X", "int8")]), "Zones: [=>]", "Zones: [=>]", []),
+    (field("Bus", "[]ClockRequestBus", fields=[field("X", "int8")]), "Bus: [=>]", "Bus: [=>]", []),
+    (field("Glasses", "[]ClockRequestGlass", fields=[field("X", "int8")]), "Glasses: [=>]", "Glasses: [=>]", []),
+    (field("Boxes", "[]ClockRequestBox", fields=[field("X", "int8")]), "Boxes: [=>]", "Boxes: [=>]", []),
+    (field("Replies", "[]ClockRequestReply", fields=[field("X", "int8")]), "Replies: [=>]", "Replies: [=>]", []),
+    (field("Zone", "ClockRequestZone", fields=[field("X", "int8")]), "Zone: =>", "Zone: =>", []),
+    (field("Zone", "Zone", fields=[field("X", "int8")]), "Zone: =>Zone", "Zone: =>", ["names of single structs"]),
+    (
+        field("Zone", "ClockRequestZone", nullableVersions="0+", default="null", fields=[field("X", "int8")]),
+        "Zone: nullable=>",
+        "Zone: nullable=>",
+        [],
+    ),
+]
+"""Fields of a request with versions 0-2, flexible from 1 on: as a line, as one of franz-go, and what that loses."""
+
+
+def written(node: Node, dialect: Dialect | None) -> tuple[str, list[str]]:
+    report = Report()
+    sources = [Source("ClockRequest.json", request(node)), Source("Phase.json", enum(value("NEW", 0)))]
+    documents = link([parse(source, report) for source in sources], report)
+    assert report.diagnostics == []
+    definitions = [(PurePosixPath(), one) for document in documents for one in document.definitions]
+    files = krammar_files(definitions, report, dialect=dialect)
+    [line] = [
+        line.strip() for text in files.values() for line in text.splitlines() if line.startswith(f"  {node['name']}")
+    ]
+    lost = [one.message.removeprefix(NO_PLACE).partition("`")[0] for one in report.diagnostics]
+    return line, lost
+
+
+@pytest.mark.parametrize(("node", "line", "franz_go", "lost"), FIELDS)
+def test_a_field_as_a_line(node: Node, line: str, franz_go: str, lost: list[str]) -> None:
+    assert written(node, None) == (line, [])
+    assert written(node, "franz-go") == (franz_go, lost)
+
+
+def read(text: str) -> list[FieldDecl]:
+    report = Report()
+    [document] = link([parse(Source("Ask.krm", f"AskRequest => key 1, max version 2\n{text}"), report)], report)
+    assert report.diagnostics == []
+    return list(document.messages[0].fields or ())
+
+
+@pytest.mark.parametrize(
+    ("comment", "about"),
+    [
+        (["// One."], "One."),
+        (["//One."], "One."),
+        (["// One", "// line."], "One line."),
+        (["// Items:", "//  indented"], "Items:\n indented"),
+        (["// Items:", "// - first", "// - second"], "Items:\n- first\n- second"),
+        (["// One.", "//", "// Two."], "One.\n\nTwo."),
+        (["// One.", "//", "// int8: two"], "One.\n\nint8: two"),
+        (['// "One\\ttab"'], "One\ttab"),
+        (['// "One" two'], '"One" two'),
+    ],
+)
+@pytest.mark.parametrize("name", ["A: int8", "B: string"])
+def test_a_comment_is_the_description(comment: list[str], about: str, name: str) -> None:
+    [one] = read("".join(f"  {line}\n" for line in comment) + f"  {name}\n")
+    assert (one.about and one.about.value, one.struct_about) == (about, None)
+
+
+def test_a_field_with_a_description_of_its_own_has_that() -> None:
+    own, known = read("  // Mine.\n  TimeoutMillis(5)\n") + read("  TimeoutMillis(5)\n")
+    assert (own.about and own.about.value, own.default and own.default.value) == ("Mine.", "5")
+    assert (known.about and known.about.value, known.default and known.default.value) == (TIMEOUT, "5")
+
+
+def test_no_version_is_tagged_where_the_line_says_so() -> None:
+    [one] = read("  A: int8 // v1+, tag 0, tagged none\n")
+    assert (str(one.versions and one.versions.value), one.tagged_versions) == ("1+", None)
