@@ -79,6 +79,17 @@ def test_packets_that_came_too_late_are_told_once(capsys: pytest.CaptureFixture[
     assert capsys.readouterr().err == "dropped 3 packets that arrived too late: see --late\n"
 
 
+def test_it_names_what_it_watches_and_whether_it_reads_or_waits(capsys: pytest.CaptureFixture[str]) -> None:
+    progress = ProgressPrinter(Console(stderr=True, width=40))
+    folder = "captures in /Some/[red]folder[/x]"
+    progress.begin(folder, "page is kwire-out/readiness.html")
+    assert capsys.readouterr().err == f"Watching {folder}; the page is kwire-out/readiness.html\n"
+    assert progress.doing(folder, reading=True) == f"Reading {folder} …"
+    assert progress.doing(folder, reading=False) == f"Waiting for {folder} …"
+    progress.batches, progress.packets = 1, 20
+    assert progress.doing(folder, reading=True) == f"20 packets in 1 batch so far; reading {folder} …"
+
+
 def test_with_a_target_it_keeps_page_and_metrics_and_tells_who_is_refused(
     spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -89,6 +100,7 @@ def test_with_a_target_it_keeps_page_and_metrics_and_tells_who_is_refused(
     command = ["watch", str(folder), "--once", "--out", str(out), "--settled", "0"]
     assert run([*command, "--target", "4.0.0", "--target", "4.1.1"]) == 0
     told = capsys.readouterr().err
+    assert f"Watching captures in {folder}; the page is {out}/readiness.html\n" in told
     assert told.count("refused by 4.0.0 ") == 1
     assert told.count("refused by 4.1.1 ") == 1
     page = (out / "readiness.html").read_text()

@@ -183,6 +183,7 @@ def watch(
         trigger: dict[str, Any] = {"availableNow": True} if once else {"processingTime": f"{POLL_SECONDS} seconds"}
         query = keep_clients(exchanges, out, format=table_format, inputs=given.name).trigger(**trigger).start()
         progress = ProgressPrinter(console)
+        progress.begin(given.name, f"page is {out}/readiness.html" if live else f"table is {out}/clients")
         end = time.monotonic() + seconds if seconds else float("inf")
         pending = True  # the table may be there from before
         while query.isActive and not given.problem and time.monotonic() < end:
@@ -192,7 +193,7 @@ def watch(
             progress.lost(given.dropped)
             if pending and live is not None:
                 pending = not live.update()
-            status.update(escape(f"{progress} so far; waiting for {visible(given.name)} …"))
+            status.update(escape(progress.doing(given.name, reading=query.status["isDataAvailable"])))
         problem = given.problem
         if given.end() and query.isActive:
             status.update("Reading what was captured …")
@@ -238,6 +239,17 @@ class ProgressPrinter:
 
     def __str__(self) -> str:
         return f"{counted(self.packets, 'packet')} in {counted(self.batches, 'batch', 'batches')}"
+
+    def begin(self, name: str, result: str) -> None:
+        """Print the name of the input, and where the result will be."""
+        from rich.text import Text
+
+        self._console.print(Text(f"Watching {visible(name, 1000)}; the {visible(result, 1000)}"), soft_wrap=True)
+
+    def doing(self, name: str, *, reading: bool) -> str:
+        """Return the totals, once there are any, and whether packets are being read or awaited."""
+        doing = f"{'reading' if reading else 'waiting for'} {visible(name)} …"
+        return f"{self} so far; {doing}" if self.batches else doing[0].upper() + doing[1:]
 
     def lost(self, packets: int) -> None:
         """Say how many packets were dropped while capturing, in all, when there are more than before."""
