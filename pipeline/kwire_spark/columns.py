@@ -139,7 +139,7 @@ RECORDS = schema(
     ("transactional", pa.bool_(), "Whether the record is part of a transaction."),
     ("control", pa.bool_(), "Whether this is a control record, such as a transaction marker."),
     ("key", pa.binary(), "The key; null if there is none."),
-    ("value", pa.binary(), "The value; null for a tombstone."),
+    ("value", pa.binary(), "The value; null for a tombstone, or if _corrupt says that the record is too large."),
     ("headers", HEADERS, "Headers in their order; keys may repeat."),
     CORRUPT,
 )

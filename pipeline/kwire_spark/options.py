@@ -33,7 +33,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "server_logs": _LINES,
     "logs": (
         *(*_ALL, "record", "topics", "start", "end", "startOffset", "endOffset", "control", "checkpoints", "states"),
-        *("secrets", "splitSize", "limit", "maxDecoded", "pushdown"),
+        *("secrets", "splitSize", "limit", "maxRecord", "maxDecoded", "pushdown"),
     ),
     "metrics": _ALL,
     "packets": ("path", "paths", FOUND, "settled", "filesAtOnce", "consume"),

@@ -7,7 +7,7 @@ compiled once per table, with a keyword for each column. Columns that are not gi
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
 from operator import itemgetter
 from typing import Any
@@ -20,6 +20,8 @@ Row = tuple[Any, ...]
 Build = Callable[..., Row]
 
 BINARY = pa.binary()
+BATCH_BYTES = 4 << 20
+"""Bytes of rows that are written, stored or decoded at a time."""
 
 
 class Layout:
@@ -145,6 +147,16 @@ def exchange_row(
 
 def layout_named(name: str) -> Layout:
     return LAYOUTS[name]
+
+
+def by_bytes(batch: pa.RecordBatch, most: int = BATCH_BYTES) -> Iterator[pa.RecordBatch]:
+    """The rows of a batch in batches of at most ``most`` bytes, or of one row."""
+    if batch.num_rows > 1 and batch.nbytes > most:
+        half = batch.num_rows // 2
+        yield from by_bytes(batch.slice(0, half), most)
+        yield from by_bytes(batch.slice(half), most)
+    else:
+        yield batch
 
 
 def corrupt_batch(schema: pa.Schema, source: str, position: int | None, reason: str) -> pa.RecordBatch:

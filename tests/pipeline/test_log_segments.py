@@ -7,7 +7,9 @@ import shutil
 import struct
 import tracemalloc
 import zlib
+from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +24,9 @@ from kwire.logs import LogSegment, scan
 from kwire.logs.window import WINDOW
 from kwire.records import Batch, Record, encode_batch, encode_message_set
 from kwire_kafka import UserScramCredentialRecord
+from kwire_spark.columns import RECORDS
 from kwire_spark.options import BrokenInputError
+from kwire_spark.rows import BATCH_BYTES
 from kwire_spark.segments import Bounds, Selection, record_batches, segment_files, splits
 from kwire_spark.segments.typed import raw_schema, typed_batches, typed_schema
 from kwire_spark.tables.record_structs import RecordStructs, record_kind
@@ -540,3 +544,41 @@ def test_bases_at_the_ends_of_their_range_give_what_records_have(tmp_path: Path,
         expected = []
     assert offsets(found) == expected
     assert bool(broken(found)) == (not expected)
+
+
+@pytest.mark.parametrize("encode", [encode_batch, partial(encode_message_set, codec=1)])
+def test_a_record_above_the_limit_has_its_place_and_a_reason_but_no_contents(
+    tmp_path: Path, encode: Callable[[list[Record]], bytes]
+) -> None:
+    """Neither key nor value is there: a key without its value would look like a tombstone."""
+    contents = [(b"a", bytes(9)), (b"b", bytes(100)), (bytes(100), None), (b"d", None), (None, bytes(10))]
+    records = [Record(key, value, (), TIMES, number) for number, (key, value) in enumerate(contents)]
+    path = segment(tmp_path, encode(records))
+    found = rows(path, most=10)
+    assert [(row["offset"], row["topic"], row["time"] is None) for row in found] == [
+        (number, "orders", False) for number in range(5)
+    ]
+    assert [(row["key"], row["value"]) for row in found] == [
+        *(contents[0], (None, None), (None, None), contents[3], contents[4])
+    ]
+    reason = "a record of {} bytes is left out: see the option maxRecord"
+    assert [row["_corrupt"] for row in found] == [None, reason.format(101), reason.format(100), None, None]
+    with pytest.raises(BrokenInputError, match="a record of 101 bytes"):
+        rows(path, most=10, failfast=True)
+
+
+def test_headers_count_as_contents_of_a_record(tmp_path: Path) -> None:
+    headers = (("name", bytes(100)),)
+    path = segment(tmp_path, encode_batch([Record(b"a", b"b", headers, TIMES, 0), Record(b"c", b"d", (), TIMES, 1)]))
+    assert [(row["key"], row["headers"]) for row in rows(path, most=105)] == [(None, []), (b"c", [])]
+    assert rows(path, most=106)[0]["headers"] == [{"key": "name", "value": bytes(100)}]
+
+
+def test_large_records_come_a_few_at_a_time(tmp_path: Path) -> None:
+    path = segment(
+        tmp_path, encode_batch([Record(None, bytes(1 << 20), (), TIMES, number) for number in range(10)], codec=1)
+    )
+    (task,) = splits(segment_files([str(path)], [str(path)]), 1 << 20)
+    batches = list(record_batches(task, RECORDS))
+    assert sum(batch.num_rows for batch in batches) == 10
+    assert max(batch.nbytes for batch in batches) < 2 * BATCH_BYTES

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kwire_spark.columns import TIME
+from kwire_spark.rows import BATCH_BYTES
 from kwire_spark.tables.relations import Database, LocalTable, collect, exploded, mapped, query, unpacked
 from tests.effort import examples
 
@@ -97,6 +98,15 @@ def test_rows_are_mapped_in_order() -> None:
 
     mapped(table(PLACES, *given), PLACES, note, PLACES, by="source", order=["position"])
     assert [(row["source"], row["position"]) for row in found] == [("a", 1), ("a", 2), ("b", 1)]
+
+
+def test_large_rows_are_stored_and_read_a_few_at_a_time() -> None:
+    schema = pa.schema([("value", pa.binary())])
+    values = [bytes([number]) * (1 << 20) for number in range(10)]
+    given = pa.RecordBatch.from_arrays([pa.array(values, pa.binary())], schema=schema)
+    found = list(Database().table(schema.names).add([given]).batches(schema))
+    assert [value for batch in found for value in batch.column("value").to_pylist()] == values
+    assert max(batch.nbytes for batch in found) <= BATCH_BYTES + (1 << 20)
 
 
 def test_tables_of_two_databases_are_not_mixed_up() -> None:

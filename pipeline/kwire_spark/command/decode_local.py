@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 AT_ONCE = 4096
 """Rows that are read at a time."""
 BY_DATE = dataset.partitioning(pa.schema([(DATE, pa.date32())]), flavor="hive")
+SLOWLY = dataset.ParquetFileFormat(pre_buffer=False)
+NO_READAHEAD = {"batch_readahead": 0, "fragment_readahead": 0}
 KNOWN = compute.field("_corrupt").is_null()
 Typed = Iterator[tuple[str, pa.RecordBatch]]
 
@@ -137,7 +139,13 @@ class LocalTables:
     def _stored(self, name: str, columns: Sequence[str] = (), where: Any = None) -> Iterator[pa.RecordBatch]:
         """The rows of a table that :meth:`add_main` has written, if it has any."""
         if name in self._main:
-            stored = dataset.dataset(self._main[name], format="parquet", partitioning=BY_DATE)
-            yield from stored.to_batches(
-                columns=[*columns] or None, filter=where, batch_size=AT_ONCE, batch_readahead=1, fragment_readahead=1
-            )
+            stored = dataset.dataset(self._main[name], format=SLOWLY, partitioning=BY_DATE)
+            for group in (group for file in stored.get_fragments() for group in file.split_by_row_group()):
+                yield from group.to_batches(
+                    schema=stored.schema,
+                    columns=[*columns] or None,
+                    filter=where,
+                    batch_size=AT_ONCE,
+                    use_threads=False,
+                    **NO_READAHEAD,
+                )

@@ -17,6 +17,7 @@ from kwire_spark.readers.base import Reader
 from kwire_spark.segments import Bounds, Selection, Split, record_batches, segment_files, splits
 from kwire_spark.segments.bounds import LEAST, MOST
 from kwire_spark.segments.files import STATES, name_of
+from kwire_spark.segments.record_columns import MAX_RECORD
 from kwire_spark.segments.typed import raw_schema, typed_batches, typed_schema
 from kwire_spark.tables.record_structs import RecordStructs, record_kind
 
@@ -38,6 +39,7 @@ class LogReader(Reader):
             control=options.flag("control", True),
             hide=options.choice("secrets", "hide", ("hide", "keep")) == "hide",
             limit=options.size("limit", DEFAULT_LIMIT),
+            most=options.size("maxRecord", MAX_RECORD),
         )
 
     @classmethod

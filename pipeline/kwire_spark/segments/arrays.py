@@ -56,6 +56,18 @@ def _value(it: Gathered, hide: bool) -> pa.Array:
     return redacted_values(it.keys(), values, it.file.topic) if hide else values
 
 
+def _too_large(it: Gathered, hide: bool) -> pa.Array:
+    """Why records have no contents."""
+    if not it.large:
+        return _constant(None, pa.string(), it.count)
+    return pa.array([large_reason(it.large[n]) if n in it.large else None for n in range(it.count)], pa.string())
+
+
+def large_reason(size: int) -> str:
+    """Why a record of this size has no contents."""
+    return f"a record of {size:,} bytes is left out: see the option maxRecord"
+
+
 def _headers(it: Gathered, hide: bool) -> pa.Array:
     """Flat lists of all keys and all values, and the index of the first of each record."""
     found = it.headers()
@@ -93,6 +105,6 @@ COLUMNS: dict[str, Column] = {
     "key": lambda it, hide: it.keys(),
     "value": _value,
     "headers": _headers,
-    "_corrupt": lambda it, hide: _constant(None, pa.string(), it.count),
+    "_corrupt": _too_large,
 }
 """By name; each has as many rows as there are records."""

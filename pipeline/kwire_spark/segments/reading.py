@@ -22,6 +22,7 @@ from kwire_spark.options import BrokenInputError
 from kwire_spark.rows import corrupt_batch
 from kwire_spark.segments.bounds import Bounds
 from kwire_spark.segments.files import Split
+from kwire_spark.segments.record_columns import MAX_RECORD
 from kwire_spark.segments.rows import Broken, Made, Rows
 from kwire_spark.storage import opened, place
 
@@ -38,19 +39,21 @@ def record_batches(
     control: bool = True,
     hide: bool = True,
     limit: int | None = None,
+    most: int = MAX_RECORD,
 ) -> Iterator[pa.RecordBatch]:
     """The records of splits within ``bounds``, in columns of ``schema``. Nothing is computed for other columns.
 
     A batch of up to 65536 records is yielded whole or, if one of its records cannot be read, not at all; of larger
     batches, the records before the damage. ``control=False`` leaves out control records, ``hide`` removes secrets
-    from metadata records. ``limit`` bounds the decompressed bytes of a batch.
+    from metadata records. ``limit`` bounds the decompressed bytes of a batch, and ``most`` those of key, value and
+    headers of a record: a larger one has none of them, but a reason in ``_corrupt``.
 
     With ``failfast``, damage raises :class:`~kwire_spark.options.BrokenInputError`. An incomplete batch at the end of
     the newest segment of a partition does not: it is normal while a broker writes, or after it was killed.
     """
     bounds = bounds or Bounds()
     for split in group:
-        rows = Rows(split.path, schema, bounds, hide, limit)
+        rows = Rows(split.path, schema, bounds, hide, limit, most, failfast)
         for item in _read(split, bounds, rows, control):
             if not isinstance(item, Broken):
                 yield item

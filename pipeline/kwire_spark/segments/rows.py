@@ -18,9 +18,9 @@ from kwire.logs.segment import log_file
 from kwire.logs.window import WINDOW
 from kwire.records import Batch
 from kwire.records.batch import CHUNK
-from kwire_spark.segments.arrays import COLUMNS
+from kwire_spark.segments.arrays import COLUMNS, large_reason
 from kwire_spark.segments.bounds import Bounds
-from kwire_spark.segments.record_columns import BELIEVED, Gathered, Read, Stored
+from kwire_spark.segments.record_columns import BELIEVED, Read, Stored, parts
 
 ROWS = 1 << 14
 """Approximate number of rows of an Arrow batch: record batches are added whole until this is reached."""
@@ -49,17 +49,28 @@ Made: TypeAlias = pa.RecordBatch | Broken
 class Rows:
     """Records of one file that have not been yielded yet."""
 
-    def __init__(self, source: str, schema: pa.Schema, bounds: Bounds, hide: bool, limit: int | None) -> None:
+    def __init__(
+        self,
+        source: str,
+        schema: pa.Schema,
+        bounds: Bounds,
+        hide: bool,
+        limit: int | None,
+        most: int,
+        failfast: bool,
+    ) -> None:
         self._file = log_file(source)
         self._schema = schema
         self._bounds = None if bounds == Bounds() else bounds
         self._hide = hide
         self._limit = limit
+        self._most = most
+        self._failfast = failfast
         # Whether records must be read at all, to fill requested columns or to select records.
         self._one_by_one = bounds != Bounds() or any(name in PER_RECORD for name in schema.names)
         self.source = source
-        self._stored = Stored(self._file, self._one_by_one, limit)
-        self._read = Read(self._file)
+        self._stored = Stored(self._file, self._one_by_one, limit, most)
+        self._read = Read(self._file, most)
 
     def take(self, data: bytes, at: int, size: int, position: int) -> bool:
         """Take the batch of ``size`` bytes at ``data[at]``, whose checksum is valid, if it is an ordinary one and
@@ -83,7 +94,7 @@ class Rows:
 
     def _stored_rows(self) -> Iterator[Made]:
         stored = self._stored
-        self._stored = Stored(self._file, self._one_by_one, self._limit)
+        self._stored = Stored(self._file, self._one_by_one, self._limit, self._most)
         if stored.count and stored.usual():
             yield from self._made(stored)
         elif stored.count:
@@ -92,7 +103,7 @@ class Rows:
             yield from self._read_rows()
 
     def _read_rows(self) -> Iterator[Made]:
-        read, self._read = self._read, Read(self._file)
+        read, self._read = self._read, Read(self._file, self._most)
         if read.count:
             yield from self._made(read)
 
@@ -113,10 +124,15 @@ class Rows:
         if self._read.count >= ROWS or self._read.weight > BYTES:
             yield from self._read_rows()
 
-    def _made(self, gathered: Gathered) -> Iterator[Made]:
-        arrays = [COLUMNS[name](gathered, self._hide) for name in self._schema.names]
-        made = pa.RecordBatch.from_arrays(arrays, schema=self._schema)
-        if self._bounds is not None:
-            made = made.filter(pa.array(self._bounds.within(gathered.offsets(), gathered.times())))
-        if made.num_rows:
-            yield made
+    def _made(self, gathered: Stored | Read) -> Iterator[Made]:
+        for part in parts(gathered):
+            arrays = [COLUMNS[name](part, self._hide) for name in self._schema.names]
+            made = pa.RecordBatch.from_arrays(arrays, schema=self._schema)
+            if self._bounds is not None:
+                made = made.filter(pa.array(self._bounds.within(part.offsets(), part.times())))
+            if self._failfast and part.large:
+                number = min(part.large)
+                position = int(part.fact("position")[number])
+                yield Broken(self.source, position, large_reason(part.large[number]))
+            if made.num_rows:
+                yield made

@@ -15,6 +15,11 @@ Numbers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
 
+def header_bytes(headers: Headers) -> int:
+    """The bytes of keys and values."""
+    return sum([len(key) + len(value or b"") for key, value in headers])
+
+
 class Fields:
     """Fields of records that begin at ``starts`` in ``data``.
 
@@ -36,6 +41,13 @@ class Fields:
         self.keys = self._bytes_at(pos)
         self.values = self._bytes_at(self.keys[1])
         self.headers = self._headers(self.values[1], end)
+
+    def sizes(self) -> Numbers:
+        """The bytes of key, value and headers of each record."""
+        sizes = self.keys[1] - self.keys[0] + self.values[1] - self.values[0]
+        for number, headers in self.headers:
+            sizes[number] += header_bytes(headers)
+        return sizes
 
     def _varint(self, pos: Numbers, last: int) -> tuple[Numbers, Numbers]:
         """Varints, still zigzag-encoded, and their ends; ``last`` is the shift of the last byte allowed."""

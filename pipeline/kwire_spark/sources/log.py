@@ -21,6 +21,8 @@
 ``secrets``          ``hide`` (default) removes salted passwords and sensitive configurations from metadata records
 ``splitSize``        bytes of a file that one task reads (default: 64m, less for small inputs)
 ``limit``            largest decompressed size of a batch in bytes (default: 100m)
+``maxRecord``        a record whose key, value and headers have more bytes (default: 2m) has none of them, but a
+                     reason in ``_corrupt``
 ``maxDecoded``       with ``record``, values above this size (default: 2m) are only decoded if a few large fields make
                      up nearly all of it; otherwise ``value`` is null and ``reason`` says so
 ``protocol``         the generated package that defines records for ``record``, installed on all workers

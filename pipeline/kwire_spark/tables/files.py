@@ -143,8 +143,12 @@ class ParquetTable:
         self._files = 0
 
     def write(self, batch: pa.RecordBatch) -> None:
+        """Write rows: a row group for those of each partition, or more if they are large."""
+        from kwire_spark.rows import by_bytes
+
         for partition, rows in _by_date(batch) if self._by_date else (("", batch),):
-            self._writer(partition).write_batch(rows)
+            for part in by_bytes(rows):
+                self._writer(partition).write_batch(part)
 
     def close(self) -> None:
         """Close all files; of a table without rows, one with its columns."""

@@ -16,11 +16,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
+from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar, Union
 
 import pyarrow as pa
 
 from kwire_spark.columns import CLIENTS, EPOCH, EXCHANGES, TIME
+from kwire_spark.rows import BATCH_BYTES, by_bytes
 from kwire_spark.state.columns import COMMITTED, GROUPS, MEMBERS, TRANSACTIONS
 
 if TYPE_CHECKING:
@@ -125,8 +127,8 @@ class LocalTable:
     def add(self, batches: Iterable[pa.RecordBatch]) -> LocalTable:
         """Add the rows of batches with these columns, in this order. Lists and structs become JSON."""
         insert = f"INSERT INTO {self.name} VALUES ({', '.join('?' for _ in self.columns)})"
-        for batch in batches:
-            columns = (_values(column) for column in batch.columns)
+        for part in chain.from_iterable(map(by_bytes, batches)):
+            columns = (_values(column) for column in part.columns)
             self.database.connection.executemany(insert, zip(*columns, strict=True))
         return self
 
@@ -140,13 +142,27 @@ class LocalTable:
         """All rows."""
         return self.database.rows(f"SELECT * FROM {self.name}")
 
-    def batches(self, schema: pa.Schema, size: int = 10_000) -> Iterator[pa.RecordBatch]:
-        """All rows as batches of at most ``size``, with the columns of ``schema``."""
+    def batches(self, schema: pa.Schema, size: int = 10_000, most: int = BATCH_BYTES) -> Iterator[pa.RecordBatch]:
+        """All rows as batches of at most ``size`` rows, and some ``most`` bytes, with the columns of ``schema``."""
         listed = ", ".join(f'"{name}"' for name in schema.names)
         cursor = self.database.connection.execute(f"SELECT {listed} FROM {self.name}")
-        while found := cursor.fetchmany(size):
+        for found in _grouped(cursor, size, most):
             columns = zip(schema.types, zip(*found, strict=True), strict=True)
             yield pa.RecordBatch.from_arrays([_array(kind, values) for kind, values in columns], schema=schema)
+
+
+def _grouped(rows: Iterable[tuple[Any, ...]], size: int, most: int) -> Iterator[list[tuple[Any, ...]]]:
+    """Rows in lists that end with the row that makes them ``size`` rows, or ``most`` bytes and characters, long."""
+    found: list[tuple[Any, ...]] = []
+    held = 0
+    for row in rows:
+        found.append(row)
+        held += sum([len(value) for value in row if isinstance(value, (bytes, str))])
+        if len(found) >= size or held >= most:
+            yield found
+            found, held = [], 0
+    if found:
+        yield found
 
 
 def exploded(table: R, column: str, name: str) -> R:
