@@ -98,6 +98,20 @@ def test_github_annotations_go_to_standard_output() -> None:
     assert result.stdout.startswith("::error file=Clock.json,line=3,col=42")
 
 
+def test_in_a_workflow_github_annotations_name_files_from_the_top_of_the_repository(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    Path(".git").mkdir()
+    Path("proto/defs").mkdir(parents=True)
+    Path("proto/defs/Clock.json").write_text(TYPO)
+    monkeypatch.chdir("proto")
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    for path in ("defs", "../proto/defs", str(Path("defs").resolve())):
+        assert kwirec("check", "--format", "github", path).stdout.startswith("::error file=proto/defs/Clock.json,")
+    monkeypatch.delenv("GITHUB_ACTIONS")
+    assert kwirec("check", "--format", "github", "defs").stdout.startswith("::error file=defs/Clock.json,")
+
+
 def test_junit_is_xml_with_a_failure() -> None:
     Path("Clock.json").write_text(TYPO)
     suite = ElementTree.fromstring(kwirec("check", "--format", "junit", "Clock.json").stdout)
@@ -299,6 +313,17 @@ def test_explain_takes_numbers_and_names() -> None:
     assert "tag" in by_number.stdout
     assert kwirec("explain", "duplicate-tag").stdout == by_number.stdout
     assert "did you mean" in kwirec("explain", "duplicate-tga").stderr
+
+
+def test_explain_knows_the_rules_of_diff() -> None:
+    shown = kwirec("explain", "FIELD_ADDED_TO_VERSION")
+    assert shown.exit_code == 0
+    assert shown.stdout.startswith(
+        "FIELD_ADDED_TO_VERSION (wire, error)\n\nA field was added to an existing version."
+    )
+    assert '"name": "Hour"' in shown.stdout.partition("After:")[2]
+    assert kwirec("explain", "field-added-to-version").stdout == shown.stdout
+    assert "did you mean `FIELD_REORDERED`?" in kwirec("explain", "FIELD_REORDRED").stderr
 
 
 def test_merge_reports_and_is_repeatable() -> None:

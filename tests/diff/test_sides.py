@@ -86,7 +86,7 @@ def test_a_revision_seen_from_a_folder_below(repository: Path, monkeypatch: pyte
 @pytest.mark.parametrize(
     ("old", "new", "reason"),
     [
-        ("git:nowhere", "defs", "git archive failed: not a valid object name: nowhere"),
+        ("git:nowhere", "defs", "run `git fetch origin nowhere`, and use `git:origin/nowhere`"),
         ("git:v1:docs", "defs", "git archive failed: pathspec 'docs' did not match any files"),
         ("git:--output=x:defs", "defs", "is not a revision"),
         ("git:v1:--output=x", "defs", "git archive failed: pathspec '--output=x' did not match any files"),

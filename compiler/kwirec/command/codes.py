@@ -8,16 +8,24 @@ import click
 
 from kwirec import catalogue
 from kwirec.command.printing import echo
+from kwirec.diagnostics.diagnostic import did_you_mean
 
 
 @click.command()
 @click.argument("code")
 def explain(code: str) -> None:
-    """Explain a diagnostic code such as K304."""
-    found = catalogue.find(code)
-    if found is None:
-        raise click.UsageError(f"unknown code {code!r}. {catalogue.suggestion(code)}".strip())
-    echo(catalogue.explain_text(found), nl=False)
+    """Explain a diagnostic code such as K304, or a rule of diff such as FIELD_REORDERED."""
+    from kwirec.diff.report import explain_rule
+    from kwirec.diff.rules import BY_NAME
+
+    name = code.strip().upper().replace("-", "_")
+    if found := catalogue.find(code):
+        echo(catalogue.explain_text(found), nl=False)
+    elif name in BY_NAME:
+        echo(explain_rule(BY_NAME[name]), nl=False)
+    else:
+        hint = catalogue.suggestion(code) or did_you_mean(name, BY_NAME)
+        raise click.UsageError(f"unknown code {code!r}. {hint}".strip())
 
 
 @click.command("rule-pages", hidden=True)

@@ -3,7 +3,9 @@ GitHub, and JUnit XML."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
@@ -72,7 +74,7 @@ def render_github(diagnostics: Iterable[Diagnostic]) -> str:
 
 def _github(diagnostic: Diagnostic) -> str:
     place = _place(diagnostic.primary.span)
-    properties: dict[str, str | int] = {"file": place["file"]}
+    properties: dict[str, str | int] = {"file": _from_top(diagnostic.primary.span.source.name)}
     if diagnostic.primary.span.source.text:
         properties["line"] = place["line"]
         if place["line"] == place["end_line"]:
@@ -85,6 +87,16 @@ def _github(diagnostic: Diagnostic) -> str:
     lines = [text, *(f"note: {note}" for note in diagnostic.notes), *(f"help: {help_}" for help_ in diagnostic.helps)]
     lines += [f"guide: {diagnostic.guide}"] if diagnostic.guide else []
     return f"::{_GITHUB_COMMANDS[diagnostic.severity]} {listed}::{_github_data(chr(10).join(lines))}"
+
+
+def _from_top(name: str) -> str:
+    """The name of a file from the top of its repository, where GitHub looks for it, if this runs in its workflow."""
+    here = Path.cwd()
+    top = next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), None)
+    path = Path(os.path.normpath(here / name))
+    if not os.environ.get("GITHUB_ACTIONS") or top is None or not path.is_relative_to(top):
+        return name
+    return path.relative_to(top).as_posix()
 
 
 def _github_data(text: str) -> str:

@@ -5,6 +5,7 @@ Text, GitHub annotations and JUnit are the same as for diagnostics. JSON has mor
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
@@ -21,6 +22,7 @@ from kwirec.diff.sides import Side
 from kwirec.json_text import json_line
 
 FORMATS = ("text", "markdown", "json", "github", "junit")
+WIDTH = 100
 
 
 def render_diff(
@@ -70,6 +72,22 @@ def _as_dict(judged: JudgedChange, guide: str) -> dict[str, Any]:
 def _place(label: Label) -> dict[str, str | int]:
     line, column = label.span.source.line_and_column(label.span.start)
     return {"file": label.span.source.name, "line": line, "column": column, "text": label.text}
+
+
+def explain_rule(rule: Rule) -> str:
+    """The explanation of a rule as plain text."""
+    code = rule.code
+    waiver = f'[[tool.kwirec.diff.waivers]]\nrule = "{rule.name}"\nmessage = "ClockRequest"\nreason = "…"'
+    paragraphs = [
+        f"{rule.name} ({rule.level.word}, {code.severity.value})",
+        textwrap.fill(rule.purpose, WIDTH),
+        textwrap.fill(code.why, WIDTH),
+        f"Before:\n\n{textwrap.indent(code.offending, '    ')}",
+        f"After:\n\n{textwrap.indent(code.corrected, '    ')}",
+        "A project can waive single findings with a reason, in `pyproject.toml`:",
+        textwrap.indent(waiver, "    "),
+    ]
+    return "\n\n".join(paragraphs) + "\n"
 
 
 def list_rules(rules: Iterable[Rule], form: str = "text") -> str:

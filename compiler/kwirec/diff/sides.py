@@ -107,6 +107,14 @@ def _at_revision(revision: str, path: str, report: Report) -> list[Source]:
     parent = next(folder for folder in wanted.parents if folder.is_dir())
     root = Path(_git(parent, "rev-parse", "--show-toplevel").decode().strip()).resolve()
     where = wanted.relative_to(root)
+    try:
+        _git(root, "rev-parse", "--verify", f"{revision}^{{tree}}")
+    except SideError as problem:
+        branch = revision.removeprefix("origin/")
+        raise SideError(
+            f"there is no revision `{revision}` here: if the checkout is shallow or has no such branch, "
+            f"run `git fetch origin {branch}`, and use `git:origin/{branch}`"
+        ) from problem
     archive = _git(root, "archive", "--format=zip", revision, "--", where.as_posix())
     with tempfile.TemporaryDirectory() as folder:
         try:
