@@ -1,0 +1,101 @@
+"""What pages tell of made up definitions and releases: fields, changes of versions, and how releases treat them."""
+
+from __future__ import annotations
+
+from kwirec.diagnostics.diagnostic import Report
+from kwirec.diagnostics.examples import Node, clock, field, request, tagged
+from kwirec.diagnostics.source import Source
+from kwirec.emitters.compat_matrix import message_matrix
+from kwirec.frontend import parse
+from kwirec.guide.changes import VersionChange, changes
+from kwirec.guide.fields import field_rows
+from kwirec.guide.releases import Releases
+from kwirec.guide.rows import rows
+from kwirec.ir import Schema, resolve
+from kwirec.lowering import lower
+from kwirec.merge.history import ApiFacts, History
+
+
+def schema(text: str) -> Schema:
+    report = Report()
+    found = resolve([parse(Source("Clock.json", text), report)], report)
+    assert report.diagnostics == []
+    return found
+
+
+def test_fields_that_some_version_has_with_what_is_known_of_them() -> None:
+    inner: list[Node] = [field("X", "int8", about="One."), field("Gone", "int8", versions="0")]
+    [message] = schema(
+        clock(
+            field("A", "int8", default="3", ignorable=True),
+            field("B", "int8", versions="1-1", aliases=["OldB"]),
+            field("Late", "int8", versions="3+"),
+            field("Same", "[]Same", about="Twice.", structAbout="Twice.", versions="1+", fields=inner),
+            field("Other", "[]Other", about="Many.", structAbout="Single.", versions="1+", fields=inner),
+            tagged("T", 0, since="3.0.0", mapKey=True, entityType="topicName"),
+        )
+    ).messages
+    assert [
+        (row.place, row.depth, row.versions, row.default, row.struct_doc, row.chips, row.former)
+        for row in field_rows(message)
+    ] == [
+        ("a", 0, "0+", "3", "", ("ignorable",), ()),
+        ("b", 0, "1", "", "", ("was old_b",), ("old_b",)),
+        ("same", 0, "1+", "", "", (), ()),
+        ("same.x", 1, "1+", "", "", (), ()),
+        ("other", 0, "1+", "", "Single.", (), ()),
+        ("other.x", 1, "1+", "", "", (), ()),
+        ("t", 0, "1+", "", "", ("topicName", "map key", "since 3.0.0"), ()),
+    ]
+
+
+def told(*fields: Node, valid: str = "0-3") -> list[VersionChange]:
+    layouts = lower(schema(clock(*fields, validVersions=valid))).by_message["Clock"]
+    return changes(
+        {version: rows(one) for version, one in layouts.items()},
+        {version: one.is_flexible for version, one in layouts.items()},
+    )
+
+
+def test_changes_of_versions() -> None:
+    inner = [field("X", "int8"), field("Y", "int8", versions="3+")]
+    assert told(
+        field("A", nullableVersions="2-2"),
+        tagged("T", 0, versions="1+"),
+        field("Many", "[]One", versions="2+", fields=inner),
+    ) == [
+        VersionChange(0, None),
+        VersionChange(1, 0, flexible=True, compact=True, added=("t",)),
+        VersionChange(2, 1, compact=True, added=("many",), nullable=("a",)),
+        VersionChange(3, 2, compact=True, added=("many.y",), required=("a",)),
+    ]
+    assert told(field("A", "int8")) == [
+        VersionChange(0, None),
+        VersionChange(1, 0, flexible=True),
+        VersionChange(2, 1, same=True),
+        VersionChange(3, 2, same=True),
+    ]
+
+
+def test_releases_in_a_row_that_treat_a_version_alike_are_one_cell() -> None:
+    history = History(
+        releases={
+            "1.0.0": {900: ApiFacts("Clock", "0-1", unstable="2")},
+            "1.1.0": {900: ApiFacts("Clock", "0-2", unstable="2")},
+            "2.0.0": {900: ApiFacts("Clock", "0-2", deprecated="0")},
+            "3.0.0": {900: ApiFacts("Clock", "1-2", advertises="0-2")},
+            "4.0.0": {},
+        }
+    )
+    found = schema(request(field("A", "int8")))
+    grid = Releases(history).grid(message_matrix(found.messages[0], lower(found)))
+    assert {version: [(cell.span, cell.width, cell.status) for cell in cells] for version, cells in grid} == {
+        0: [
+            ("1.0.0 to 1.1.0", 2, "accepted"),
+            ("2.0.0", 1, "deprecated"),
+            ("3.0.0", 1, "refused"),
+            ("4.0.0", 1, "none"),
+        ],
+        1: [("1.0.0 to 3.0.0", 4, "accepted"), ("4.0.0", 1, "none")],
+        2: [("1.0.0 to 1.1.0", 2, "unstable"), ("2.0.0 to 3.0.0", 2, "accepted"), ("4.0.0", 1, "none")],
+    }
