@@ -142,6 +142,15 @@ def test_trap_08_nobody_waits_for_the_response_to_acks_0(bodies: bool, transacti
         assert [event.expects_response for event in requests] == [False, True, False, False]
 
 
+@pytest.mark.parametrize("body", ["", "ff", "ffffffffffff", "ffffffffff01"])
+def test_trap_08_a_request_whose_acks_cannot_be_read_is_answered(body: str) -> None:
+    for bodies in (True, False):
+        request = frame(raw(f"0000 0009 00000001 0002 6d65 00 {body}"))
+        events = play([(CLIENT, request), answered(ProduceResponse(), 9, 1)], decoder(bodies=bodies))
+        assert isinstance(events[1], ResponseEvent)
+        assert events[1].request is events[0]
+
+
 # 9: SASL
 
 

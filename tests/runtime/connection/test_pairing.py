@@ -21,6 +21,8 @@ from kwire.frames import frame
 from kwire.headers import RequestHeader
 from kwire_kafka import (
     PROTOCOL,
+    CreateDelegationTokenRequest,
+    CreateDelegationTokenResponse,
     EnvelopeRequest,
     EnvelopeResponse,
     HeartbeatRequest,
@@ -276,6 +278,22 @@ def test_an_unfinished_frame_that_may_have_secrets_keeps_its_header_only(secret:
     (event,) = connection.feed(side, data[-1:], 3.0)
     assert isinstance(event, Undecodable if secret else RequestEvent)
     assert (event.correlation_id, event.data) == (7, data[4:17] + data[-1:] if secret else data[4:])
+
+
+@pytest.mark.parametrize("secret", [True, False])
+def test_an_unfinished_response_that_may_have_secrets_keeps_its_header_only(secret: bool) -> None:
+    if secret:
+        segments = asked(CreateDelegationTokenRequest(), 1, 7), answered(CreateDelegationTokenResponse(), 1, 7)
+    else:
+        segments = asked(MetadataRequest(), 1, 7), answered(MetadataResponse(), 1, 7)
+    connection = decoder()
+    (request,) = connection.feed(*segments[0], 1.0)
+    side, data = segments[1]
+    assert connection.feed(side, data[:-1], 2.0) == []
+    assert connection.drop_secrets(3.0, "not kept") == []
+    (event,) = connection.feed(side, data[-1:], 4.0)
+    assert isinstance(event, Undecodable if secret else ResponseEvent)
+    assert (event.request, event.data) == (request, data[4:8] + data[-1:] if secret else data[4:])
 
 
 # Use

@@ -14,12 +14,21 @@ from kwire.connection import (
     Direction,
     RequestEvent,
     ResponseEvent,
+    Unanswered,
     known_headers,
 )
 from kwire.connection.events import Event
 from kwire.connection.in_flight import InFlightRequest
 from kwire.frames import frame
-from kwire_kafka import PROTOCOL, ApiVersionsRequest, HeartbeatRequest, HeartbeatResponse, ProduceRequest
+from kwire_kafka import (
+    PROTOCOL,
+    ApiVersionsRequest,
+    HeartbeatRequest,
+    HeartbeatResponse,
+    ProduceRequest,
+    SaslHandshakeRequest,
+    SaslHandshakeResponse,
+)
 
 Sent = list[tuple[Direction, bytes]]
 
@@ -121,6 +130,25 @@ def test_a_response_out_of_order_and_one_within_a_frame_are_left_alone() -> None
     assert passed_over(passing, *HEARTBEATS[3], 1.0) is None
     passing.feed(SERVER, HEARTBEATS[1][1][:6], 1.0)
     assert passed_over(passing, *HEARTBEATS[1], 1.0) is None
+
+
+def test_nothing_is_passed_over_that_leaves_no_room_for_earlier_requests() -> None:
+    """Of the request that has to go, an event tells."""
+    passing = decoder(max_in_flight=1)
+    for direction, data in HEARTBEATS[:2]:
+        passing.feed(direction, data, 0.0)
+    assert passed_over(passing, *HEARTBEATS[2], 1.0) is not None
+    assert passed_over(passing, *HEARTBEATS[4], 2.0) is None
+    assert {type(event) for event in passing.feed(*HEARTBEATS[4], 2.0)} == {RequestEvent, Unanswered}
+
+
+def test_nothing_is_passed_over_where_tokens_are_expected() -> None:
+    passing = decoder()
+    for direction, data in HEARTBEATS[:2]:
+        passing.feed(direction, data, 0.0)
+    passing.feed(*asked(SaslHandshakeRequest(mechanism="PLAIN"), 0, 1), 0.0)
+    passing.feed(*answered(SaslHandshakeResponse(mechanisms=["PLAIN"]), 0, 1), 0.0)
+    assert passed_over(passing, *HEARTBEATS[2], 1.0) is None
 
 
 def test_nothing_is_passed_over_where_requests_are_kept() -> None:

@@ -235,6 +235,14 @@ def test_indexes_that_are_not_files_come_from_a_function(segment: LogSegment) ->
         assert near_offset(view, segment, BASE + 59, missing) == near_position(view, segment, fifth, missing) == 0
 
 
+def test_an_index_that_leads_to_a_damaged_batch_is_not_used(indexed: LogSegment) -> None:
+    with indexed.path.open("rb") as file:
+        assert near_offset(window.Window(file, indexed.size), indexed, BASE + 59) == 5 * len(batch_at(BASE))
+    damaged(indexed, 5, 80, b"\xee")
+    with indexed.path.open("rb") as file:
+        assert near_offset(window.Window(file, indexed.size), indexed, BASE + 59) == 0
+
+
 def test_an_index_that_leads_to_a_batch_of_another_segment_is_not_used(folder: Path) -> None:
     """A batch from before the offset in the file's name, as in a file that was copied together."""
     first = batch_at(BASE + STEP)
