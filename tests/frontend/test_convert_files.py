@@ -1,0 +1,51 @@
+"""Which files a conversion writes, and the names of structs and places of comments in them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kwirec.convert import convert
+from kwirec.diagnostics.diagnostic import Report
+from kwirec.diagnostics.examples import clock, field, request, struct
+from kwirec.diagnostics.source import Source
+from kwirec.frontend import parse
+from kwirec.frontend.json_writer import json_definition
+
+
+def test_a_check_writes_nothing(tmp_path: Path) -> None:
+    (tmp_path / "ClockRequest.json").write_text(request(field("A")))
+    out = tmp_path / "out"
+    for check, changed in ((True, True), (False, True), (True, False), (False, False)):
+        found = convert([tmp_path / "ClockRequest.json"], Report(), to="krammar", out=out, check=check)
+        assert found is not None
+        assert found.changed == (("Clock.krm",) if changed else ())
+        assert (out / "Clock.krm").exists() is not (check and changed)
+
+
+def test_only_structs_whose_names_others_have_are_renamed_for_franz_go(tmp_path: Path) -> None:
+    (tmp_path / "defs").mkdir()
+    for number, own in enumerate(("Alone", "Other"), 1):
+        structs = [struct("Shared", field("X", "int8")), struct(own, field("S", "Shared"))]
+        text = request(field("O", own), name=f"Ask{number}Request", apiKey=number, commonStructs=structs)
+        (tmp_path / "defs" / f"Ask{number}Request.json").write_text(text)
+    found = convert([tmp_path / "defs"], Report(), to="krammar", out=tmp_path, dialect="franz-go")
+    assert found is not None
+    first = found.texts["01_ask1"]
+    assert "\nAlone => not top level" in first
+    assert "\nAsk1RequestShared => not top level" in first
+    assert "  S: Ask1RequestShared" in first
+
+
+@pytest.mark.parametrize("comment", ["// behind", "/* one */ /* two */", "/* one */\n// two"])
+def test_comments_behind_an_item_stay_with_it(comment: str) -> None:
+    text = clock(field("A", "int8"), field("B", "int8")).replace('"The a." },', f'"The a." }}, {comment}', 1)
+    assert comment in text
+    report = Report()
+    [message] = parse(Source("Clock.json", text), report).messages
+    assert report.diagnostics == []
+    counts = [len(one.comments) for one in message.fields or ()]
+    assert counts == ([1, 1] if "\n" in comment else [comment.count("/*") or 1, 0])
+    again = parse(Source("Clock.json", json_definition(message)), report).messages[0]
+    assert [len(one.comments) for one in again.fields or ()] == counts
