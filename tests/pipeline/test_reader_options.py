@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 from datetime import UTC, datetime
@@ -14,7 +15,7 @@ import pytest
 from kwire.records import Record, encode_batch
 from kwire_kafka import UserScramCredentialRecord
 from kwire_spark.columns import PACKETS
-from kwire_spark.options import OptionError, Options
+from kwire_spark.options import BrokenInputError, OptionError, Options
 from kwire_spark.readers import capture
 from kwire_spark.readers.capture import BYTES_PER_TASK, CaptureReader
 from kwire_spark.readers.log import LogReader
@@ -25,6 +26,7 @@ from kwire_spark.tables.read import literal
 from tests.pipeline.capture_files import packets, recorded, write_pcap
 from tests.pipeline.log_files import TIMES, batch_at, segment
 
+REQUEST_LOG = Path(__file__).parents[1] / "data" / "request_logs" / "4.1.1.log.gz"
 SECRET = b"salted-password"
 
 
@@ -157,6 +159,40 @@ def test_options_choose_connections(talk: Path, options: dict[str, str], rows: b
     assert whole
     if rows is not None:
         assert found == (whole if rows else [])
+
+
+def test_a_split_has_the_size_that_is_asked_for(tmp_path: Path) -> None:
+    path = segment(tmp_path, *(batch_at(first) for first in (0, 10, 20)))
+    log = tmp_path / "kafka-request.log"
+    log.write_text("[2026-01-02 12:00:00,000] INFO nothing\n" * 50)
+    for reader, file in ((LogReader, path), (RequestLogReader, log)):
+        size = file.stat().st_size
+        assert len(reader(Options({"path": str(file)})).tasks()) == 1
+        for parts in (1, 3):
+            split = Options({"path": str(file), "splitSize": str(-(-size // parts))})
+            assert len(reader(split).tasks()) == parts
+
+
+@pytest.mark.parametrize(("zone", "hour"), [(None, 12), ("UTC", 12), ("Europe/Berlin", 11), ("+02:00", 10)])
+def test_times_of_logs_are_of_their_zone(tmp_path: Path, zone: str | None, hour: int) -> None:
+    line = gzip.decompress(REQUEST_LOG.read_bytes()).splitlines()[0]
+    path = tmp_path / "kafka-request.log"
+    path.write_bytes(b"[2026-01-02 12:00:00,000]" + line[line.index(b"]") + 1 :] + b"\n")
+    options = {"path": str(path)} | ({"timeZone": zone} if zone else {})
+    assert cells(RequestLogReader(Options(options)), "time") == [datetime(2026, 1, 2, hour, tzinfo=UTC)]
+
+
+@pytest.mark.parametrize("mode", [None, "PERMISSIVE", "FAILFAST"])
+def test_broken_input_is_an_error_if_it_is_to_be(tmp_path: Path, mode: str | None) -> None:
+    path, log = segment(tmp_path, batch_at(0)[:-1], batch_at(10)), tmp_path / "kafka-request.log"
+    log.write_bytes(gzip.decompress(REQUEST_LOG.read_bytes())[:300] + b"\n")
+    for reader, file in ((LogReader, path), (RequestLogReader, log)):
+        given: LogReader | RequestLogReader = reader(Options({"path": str(file)} | ({"mode": mode} if mode else {})))
+        if mode == "FAILFAST":
+            with pytest.raises(BrokenInputError):
+                cells(given, "_corrupt")
+        else:
+            assert [*filter(None, cells(given, "_corrupt"))]
 
 
 def test_frames_are_the_default_and_have_columns_of_their_own() -> None:
