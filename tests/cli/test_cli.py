@@ -307,6 +307,20 @@ def test_dump_prints_each_stage(stage: str) -> None:
     assert "Gear" in result.stdout
 
 
+@pytest.mark.parametrize("stage", ["syntax", "schema", "layout"])
+def test_dump_prints_one_message_of_many(stage: str) -> None:
+    shown = kwirec("dump", "--stage", stage, "defs", "--message", "ClockRequest")
+    assert shown.exit_code == 0
+    assert "ClockRequest" in shown.stdout
+    assert "ClockResponse" not in shown.stdout
+    assert "did you mean `ClockRequest`?" in kwirec("dump", "defs", "--message", "ClockReqest").stderr
+
+
+def test_a_map_type_is_answered_with_an_array_of_structs() -> None:
+    Path("Clock.json").write_text(TYPO.replace("strng", "map<string,int32>"))
+    assert "= help: a map is an array of structs, `[]Entry`, with a field for" in kwirec("check", "Clock.json").stderr
+
+
 def test_explain_takes_numbers_and_names() -> None:
     by_number = kwirec("explain", "K602")
     assert by_number.exit_code == 0

@@ -263,6 +263,10 @@ FINDINGS: dict[str, tuple[str, list[str]]] = {
     # Types
     "nullable uuid": (clock(field("Id", "uuid", nullableVersions="0+")), ['K402 Id "0+" + "uuid"']),
     "entity type without resemblance": (clock(field("X", "int8", entityType="planet")), ['K403 X "planet"']),
+    "nullable number with the default null": (
+        clock(field("Hour", "int16", nullableVersions="0+", default="null")),
+        ['K402 Hour "0+" + "int16"'],
+    ),
     "entity type that is no name": (clock(field("X", entityType="topic name")), ['K201 X "topic name"']),
     "entity type of array elements": (
         clock(field("Owners", "[]int64", entityType="brokerId")),

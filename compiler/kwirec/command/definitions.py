@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ import click
 from kwirec.command import options
 from kwirec.command.printing import CLEAN, FINDINGS, counts, echo, show, show_unused, status
 from kwirec.diagnostics.columns import printable
-from kwirec.diagnostics.diagnostic import Report
+from kwirec.diagnostics.diagnostic import Report, did_you_mean
 
 if TYPE_CHECKING:
     from kwirec.formatting import Formatted
@@ -108,19 +109,32 @@ def _show_formatted(files: Sequence[Formatted], report: Report, only_check: bool
 @options.notation
 @options.reporting
 @click.option("--stage", type=click.Choice(["syntax", "schema", "layout"]), default="schema", show_default=True)
-def dump(paths: Sequence[Path], form: str, report: Report, stage: str, notation: Notation | None) -> None:
+@click.option("--message", metavar="NAME", help="Print only this message; default: all, and the enums.")
+def dump(
+    paths: Sequence[Path], form: str, report: Report, stage: str, message: str | None, notation: Notation | None
+) -> None:
     """Print the result of a compiler pass as stable text."""
     from kwirec.driver import load
     from kwirec.dump import dump_layouts, dump_schema, dump_syntax
     from kwirec.lowering import lower
 
     loaded = load(paths, report, notation=notation)
+    documents, schema = loaded.documents, loaded.schema
+    if message is not None:
+        schema = replace(schema, messages=tuple(one for one in schema.messages if one.name == message), enums=())
+        found = {one.decl.span.source: one.decl for one in schema.messages}
+        documents = tuple(
+            replace(one, messages=(found[one.source],), enums=()) for one in documents if one.source in found
+        )
+        if not (schema.messages or report.has_errors()):
+            hint = did_you_mean(message, (one.name for one in loaded.schema.messages))
+            raise click.UsageError(printable(f"there is no message `{message}`. {hint}".strip()))
     if stage == "syntax":
-        echo(dump_syntax(loaded.documents), nl=False)
+        echo(dump_syntax(documents), nl=False)
     elif stage == "schema":
-        echo(dump_schema(loaded.schema), nl=False)
+        echo(dump_schema(schema), nl=False)
     elif not report.has_errors():
-        echo(dump_layouts(loaded.schema, lower(loaded.schema)), nl=False)
+        echo(dump_layouts(schema, lower(loaded.schema)), nl=False)
     if report.has_errors():
         show(report, form)
         sys.exit(status(report))

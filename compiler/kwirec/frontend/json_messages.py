@@ -285,6 +285,8 @@ class _Reader:
             label = "`[]` needs an element type" if text.value.strip() == "[]" else "not a type"
             element = text.value.removesuffix("[]")
             helps = [] if element == text.value else [f"arrays are written `[]{element}`"]
+            if text.value.lower().startswith("map<"):
+                helps = ["a map is an array of structs, `[]Entry`, with a field for the key and one for the value"]
             self._report.add(codes.BAD_TYPE, f"`{text.value}` is not a valid type", text.span, label, helps=helps)
             return None
         inside = text.span.within(1 + match.start("name"), 1 + match.end("name"))

@@ -182,7 +182,8 @@ class _Reader:
         missing = ["`key N`"] if kind == "request" and "key" not in head else []
         missing += ["`max version N`"] if valid is None else []
         if missing and not head.is_broken:
-            helps = [] if head.modifiers else ["a struct that others use is `not top level`"]
+            helps = [f"write {' and '.join(missing)} after `=>`, with a number for `N`"]
+            helps += [] if head.modifiers else ["a struct that others use is `not top level`"]
             self._context.report.add(
                 codes.MISSING_ATTRIBUTE,
                 f"the {kind} has no {' and no '.join(missing)}",

@@ -240,6 +240,8 @@ class _Resolver:
         try:
             return typed_default(decl.default.value, type_)
         except ValueError as problem:
+            if decl.default.value == "null" and _value(decl.nullable_versions, NONE):
+                return IMPLICIT  # the mistake is that a field of this type is nullable (K402)
             self._problem(
                 codes.BAD_DEFAULT,
                 f"`{decl.default.value}` is not a default for `{type_}`",
