@@ -95,6 +95,14 @@ def test_a_frame_is_recognised_by_its_size(run: Any) -> None:
     assert run("--frame", "00").code == 2
 
 
+@pytest.mark.parametrize("size", [-1, -2, -(2**31)])
+def test_nothing_follows_a_frame_with_a_negative_size(run: Any, size: int) -> None:
+    result = run("--frame", (size.to_bytes(4, "big", signed=True) + REQUEST + frame(REQUEST)).hex())
+    assert result.code == 1
+    assert "frame at byte" not in result.out
+    assert result.lines[1] == ["0", f"{size % 2**32:08x}", "size", "int32", str(size)]
+
+
 def test_frames_in_a_row_are_shown_one_by_one(run: Any) -> None:
     data = frame(REQUEST) + frame(REQUEST[:-1]) + frame(REQUEST)
     result = run(data.hex())

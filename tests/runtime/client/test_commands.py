@@ -231,6 +231,11 @@ def test_wrong_usage(run: Any, monkeypatch: pytest.MonkeyPatch, arguments: tuple
     assert reason in error
 
 
+def test_a_version_is_checked_before_a_connection_is_made(run: Any, connections: list[str]) -> None:
+    assert run("call", "127.0.0.1:1", "Metadata", "--version", "99").code == 2
+    assert connections == []
+
+
 @pytest.mark.parametrize("option", ["--config", "--password-file", "--ca"])
 def test_files_have_a_limit(run: Any, tmp_path: Path, option: str) -> None:
     file = tmp_path / "large"
