@@ -150,6 +150,12 @@ def test_times_and_offsets_of_any_distance_are_written(border: int) -> None:
                 assert batch.records() == list(batch) == rows
 
 
+def test_minus_one_is_an_offset_among_exact_ones() -> None:
+    rows = [Record(b"k", b"v", (), 5, offset) for offset in (-1, 2, -1)]
+    (batch,) = read_batches(encode_batch(rows, base_offset=-1, last_offset=2, exact_offsets=True))
+    assert batch.records() == rows
+
+
 def test_a_builder_refuses_what_cannot_be_written() -> None:
     builder = BatchBuilder()
     builder.append(b"k", offset=7)

@@ -217,6 +217,7 @@ def record(body: bytes, size: int | None = None) -> bytes:
         (record(b"\0\0\0\1\1\0"), 0, "records", 0, "7 trailing bytes after the 0 records that the header counts"),
         (record(b"\0\0\0\1\1\0") + b"\0\0", 1, "records", 7, "2 trailing bytes after the 1 records"),
         (record(b"\0\0\0\1\1\0"), -1, "records", 0, "the header counts -1 records"),
+        (b"", -1, "records", 0, "the header counts -1 records"),
         (
             record(b"\0\0\0\1\1\0", 5),
             1,
