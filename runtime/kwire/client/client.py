@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 from kwire import __version__
 from kwire.client.errors import AuthenticationError, BrokerError, other_protocol, reason
 from kwire.client.opening import open_connection
+from kwire.client.replaced import check_replaced
 from kwire.client.security import Security
 from kwire.connection import ClientConnection, NoCommonVersionError, ResponseEvent, SaslToken, Undecodable
 from kwire.errors import DecodeError, EncodeError, cut
@@ -55,7 +56,7 @@ async def connect(
 ) -> Client:
     """A connection on which versions are negotiated and the login is done, all within ``timeout`` seconds.
 
-    ``timeout`` is also the limit of each call, and ``max_response`` that of a response in bytes.
+    ``timeout`` is also the limit of each call that has no other, and ``max_response`` that of a response in bytes.
     :class:`BrokerError` says in a sentence why there is no connection, :class:`AuthenticationError` why no login.
     :class:`SecurityError` is raised before anything is sent if a password or token would go out in clear text.
     """
@@ -131,19 +132,25 @@ class Client:
         """The highest version of a request that both sides support; ``NoCommonVersionError`` if there is none."""
         return self._connection.version(request)
 
-    async def call(self, request: Message, version: int | None = None) -> ResponseEvent:
+    async def call(
+        self, request: Message, version: int | None = None, *, timeout: float | None = None
+    ) -> ResponseEvent:
         """Send a request, by default in the newest version that both sides know, and wait for its response.
 
-        :class:`BrokerError` if none comes, after which the connection is closed; ``DecodeError`` if it cannot be
-        decoded; ``EncodeError`` if the request cannot be encoded, or is one without a response.
+        ``timeout`` is in seconds, by default that of :func:`connect`. :class:`BrokerError` if none comes, after which
+        the connection is closed; ``DecodeError`` if it cannot be decoded; ``EncodeError`` if the request cannot be
+        encoded, is one without a response, or names a topic in a version that has ids instead, without the id.
         """
         name = type(request).__name__
+        if version is None:
+            version = self.version(type(request))
+        check_replaced(request, version)
         async with self._turn:
             waiting = self._connection.in_flight
             data = self._connection.send(request, version)
             if self._connection.in_flight == waiting:
                 raise EncodeError("has no response if acks is 0", message_name=name, version=version)
-            answer = await self._exchange(data, name.removesuffix("Request"))
+            answer = await self._exchange(data, name.removesuffix("Request"), timeout)
         if isinstance(answer, Undecodable):
             raise answer.error or DecodeError(answer.reason, message_name=answer.name, data=answer.data)
         assert isinstance(answer, ResponseEvent)
@@ -151,12 +158,13 @@ class Client:
             raise BrokerError(f"{self.address}: answers {name} in an unknown version")
         return answer
 
-    async def _exchange(self, data: bytes, name: str) -> Any:
+    async def _exchange(self, data: bytes, name: str, timeout: float | None = None) -> Any:
         """What answers the request in ``data``."""
+        seconds = self._timeout if timeout is None else timeout
         if self._reader is None or self._writer is None:
             raise BrokerError(f"{self.address}: the connection is closed")
         try:
-            async with asyncio.timeout(self._timeout):
+            async with asyncio.timeout(seconds):
                 self._writer.write(data)
                 await self._writer.drain()
                 while received := await self._reader.read(1 << 16):
@@ -165,7 +173,7 @@ class Client:
         except _FAILURES as error:
             await self.close()
             if self.versions:
-                why = reason(error, tls=False, seconds=self._timeout)
+                why = reason(error, tls=False, seconds=seconds)
                 raise BrokerError(f"{self.address}: {name}: {why}") from None
             raise
         except BaseException:  # cancelled: the response will come when nobody waits for it

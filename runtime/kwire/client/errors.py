@@ -53,7 +53,8 @@ def other_protocol(data: bytes) -> str:
     """What to do about a server whose first bytes are ``data``; empty for one that may speak Kafka."""
     match sniff_protocol(data) if data else None:
         case "TLS":
-            return "this port speaks TLS: set security.protocol to SSL or SASL_SSL"
+            how = "set security.protocol to SSL or SASL_SSL, --tls, or in Python Security(tls=tls_context())"
+            return f"this port speaks TLS: {how}"
         case "HTTP":
             return "an HTTP server, not a Kafka broker"
     return ""

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwire import DecodeError, EncodeError
+from kwire import DecodeError, EncodeError, Uuid
 from kwire.client import (
     AuthenticationError,
     BrokerError,
@@ -30,12 +30,23 @@ from kwire.client import (
     tls_context,
 )
 from kwire.client.opening import open_connection
+from kwire.client.replaced import replaced_fields
 from kwire.command.broker import as_json
 from kwire.connection import NoCommonVersionError
 from kwire.frames import frame
+from kwire.message import Message
 from kwire.releases import Feature, Node
-from kwire_kafka import PROTOCOL, ApiVersionsResponse, MetadataRequest, MetadataResponse, ProduceRequest
+from kwire.schema import struct_class, walk
+from kwire_kafka import (
+    PROTOCOL,
+    ApiVersionsResponse,
+    MetadataRequest,
+    MetadataResponse,
+    ProduceRequest,
+    ProduceResponse,
+)
 from kwire_kafka.api.api_versions import ApiVersion
+from kwire_kafka.api.produce import TopicProduceData
 from kwire_kafka.releases import RELEASES
 from tests.certificates import Certificates
 from tests.effort import examples
@@ -277,7 +288,10 @@ def test_no_broker_at_all() -> None:
     [
         (Other(b"HTTP/1.1 400 Bad Request\r\n\r\n"), "an HTTP server, not a Kafka broker"),
         (HttpServer(), "an HTTP server, not a Kafka broker"),
-        (Other(b"\x15\x03\x03\0\x02\x02\x50"), "this port speaks TLS: set security.protocol to SSL or SASL_SSL"),
+        (
+            Other(b"\x15\x03\x03\0\x02\x02\x50"),
+            "this port speaks TLS: set security.protocol .*, or in Python Security.tls=tls_context.*",
+        ),
         (Other(b"220 mail.example ESMTP\r\n"), "does not speak Kafka: a frame of 842149920 bytes, .*"),
         (Other(b"\xff" * 4), "does not speak Kafka: a frame of -1 bytes, .*"),
         (Other(frame(b"abc")), "does not speak Kafka: .* a response of 3 bytes has no correlation id"),
@@ -489,3 +503,66 @@ def test_a_token_is_read_at_each_login(tmp_path: Path) -> None:
         file.unlink()
         with pytest.raises(ValueError, match="the file of the token cannot be read"):
             talk(broker.port, security=security)
+
+
+def test_a_call_refuses_a_topic_by_name_in_a_version_that_has_ids() -> None:
+    by_name = ProduceRequest(topic_data=[TopicProduceData(name="t")], acks=1)
+
+    async def refused(client: Client) -> str:
+        with pytest.raises(EncodeError) as caught:
+            await client.call(by_name, 13)
+        return str(caught.value)
+
+    with Loopback({"ApiVersions": lambda request: standard("4.1.1"), "Produce": produced}) as broker:
+        reason = "version 13 drops this field: set topic_id instead"
+        assert talk(broker.port, refused) == f"ProduceRequest v13, field topic_data[0].name: {reason}"
+        assert talk(broker.port, lambda client: client.call(by_name, 12)).version == 12
+        by_name.topic_data[0].topic_id = Uuid(b"\1" * 16)
+        assert talk(broker.port, lambda client: client.call(by_name)).version == 13
+
+
+def produced(request: Any) -> Message:
+    return ProduceResponse()
+
+
+def test_the_fields_that_versions_of_requests_replace() -> None:
+    """What the rule finds: read it when definitions change."""
+    found = set()
+    for name in PROTOCOL:
+        cls: Any = PROTOCOL[name]
+        inner = [struct_class(owner, field) for _, owner, field in walk(cls)]
+        owners: list[Any] = [cls, *filter(None, inner)]
+        for owner in owners if name.endswith("Request") else []:
+            for field, _, others in replaced_fields(owner, cls.VALID_VERSIONS[-1]):
+                news = ", ".join(one.name for one in others)
+                found.add(f"{name} {field.versions.stop}: {owner.__name__}.{field.name} → {news}")
+    assert sorted(found) == [
+        "AlterPartitionRequest 2: AlterPartitionRequestTopicData.topic_name → topic_id",
+        "DeleteTopicsRequest 6: DeleteTopicsRequest.topic_names → topics",
+        "EndQuorumEpochRequest 1: EndQuorumEpochRequestPartitionData.preferred_successors → preferred_candidates",
+        "FetchRequest 13: FetchTopic.topic → topic_id",
+        "FetchRequest 13: ForgottenTopic.topic → topic_id",
+        "OffsetCommitRequest 10: OffsetCommitRequestTopic.name → topic_id",
+        "OffsetFetchRequest 10: OffsetFetchRequestTopics.name → topic_id",
+        "ProduceRequest 13: TopicProduceData.name → topic_id",
+        "TxnOffsetCommitRequest 6: TxnOffsetCommitRequestTopic.name → topic_id",
+        "UpdateMetadataRequest 1: UpdateMetadataBroker.v0_host → endpoints",
+        "UpdateMetadataRequest 1: UpdateMetadataBroker.v0_port → endpoints",
+    ]
+
+
+def test_a_call_may_have_a_timeout_of_its_own() -> None:
+    answered = threading.Event()
+
+    def late(request: Any) -> Message:
+        answered.wait(5)
+        return metadata(request)
+
+    async def impatient(client: Client) -> None:
+        with pytest.raises(BrokerError, match=r"Metadata: no answer within 0\.01 s"):
+            await client.call(MetadataRequest(), timeout=0.01)
+        answered.set()
+
+    with Loopback({"Metadata": late}) as broker:
+        talk(broker.port, impatient)
+        assert talk(broker.port, lambda client: client.call(MetadataRequest(), timeout=9), timeout=5.0).version == 12

@@ -1,0 +1,65 @@
+"""Fields that a version drops in favour of others: the name of a topic where that version has its id."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from kwire.errors import EncodeError
+from kwire.schema import present_fields, struct_class, valid_version
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kwire.message import Message, Struct
+    from kwire.schema import Field, PresentField
+
+
+def check_replaced(message: Message, version: int) -> None:
+    """Raise an :class:`EncodeError` if ``version`` would drop a value without another in its place.
+
+    A dropped field is replaced by those fields of its struct that begin in the version after its last one. Encoding
+    does not refuse it, since it is ignorable, and the peer would see the defaults of these.
+    """
+    for path, field, others in _lost(message, valid_version(type(message), version), ""):
+        reason = f"version {version} drops this field: set {' or '.join(other.name for other in others)} instead"
+        raise EncodeError(reason, message_name=type(message).__name__, version=version, path=f"{path}{field.name}")
+
+
+def _lost(struct: Struct, version: int, path: str) -> Iterator[tuple[str, Field, tuple[PresentField, ...]]]:
+    cls: Any = type(struct)
+    for field, default, others in replaced_fields(cls, version):
+        if getattr(struct, field.name) != default and all(getattr(struct, one.name) == one.default for one in others):
+            yield path, field, others
+    for field in _to_search(cls, version):
+        value = getattr(struct, field.name)
+        if field.is_array:
+            for number, item in enumerate(value or ()):
+                if isinstance(item, struct_class(cls, field) or ()):  # else encoding reports it
+                    yield from _lost(item, version, f"{path}{field.name}[{number}].")
+        elif isinstance(value, struct_class(cls, field) or ()):
+            yield from _lost(value, version, f"{path}{field.name}.")
+
+
+@cache
+def replaced_fields(cls: Any, version: int) -> tuple[tuple[Field, object, tuple[PresentField, ...]], ...]:
+    """The ignorable fields that ``version`` lacks, each with its default and the fields that replace it."""
+    defaults = cls()
+    found = []
+    for field in cls.FIELDS:
+        if field.ignorable and field.versions and field.versions.stop <= version:
+            others = [one for one in present_fields(cls, version) if one.versions.start == field.versions.stop]
+            if others:
+                found.append((field, getattr(defaults, field.name), tuple(others)))
+    return tuple(found)
+
+
+@cache
+def _to_search(cls: Any, version: int) -> tuple[PresentField, ...]:
+    """The fields of structs that have such fields, at any depth."""
+    found = []
+    for field in present_fields(cls, version):
+        inner: Any = struct_class(cls, field)
+        if inner is not None and (replaced_fields(inner, version) or _to_search(inner, version)):
+            found.append(field)
+    return tuple(found)
