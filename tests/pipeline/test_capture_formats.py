@@ -7,6 +7,7 @@ import random
 import shutil
 import struct
 import subprocess
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +20,9 @@ from hypothesis import strategies as st
 from kwire.connection import CLIENT, SERVER, Direction
 from kwire_spark.capture import Broken, Peer, Piece, pcapng, read_pieces
 from kwire_spark.capture.files import file_packets
-from kwire_spark.capture.packets import Packet
+from kwire_spark.capture.packets import Link, Packet
+from kwire_spark.capture.pcap import Report, Taker, pcap_records
+from kwire_spark.storage import Window
 from kwire_spark.streaming.packets import packet_batches
 from tests.effort import examples
 from tests.pipeline.capture_files import (
@@ -477,3 +480,24 @@ def test_dropped_packets_count_once_however_often_they_are_told(tmp_path: Path) 
     path.write_bytes(path.read_bytes() + told)
     found = [one for one in read_pieces([str(path)]) if isinstance(one, Broken)]
     assert sum(one.packets for one in found) == 8
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+@pytest.mark.parametrize("zeros", [*range(16, 40), 200_000])
+def test_packets_behind_zeros_are_found_if_times_begin_at_zero(tmp_path: Path, order: str, zeros: int) -> None:
+    """Those of a capture whose clock was not set: nearly every zero might begin a packet."""
+    path, data = tmp_path / "a.pcap", bytes(range(1, 61))
+    head = struct.pack(order + "IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 1 << 18, 1)
+    packet = struct.pack(order + "IIII", 0, 0, len(data), len(data)) + data
+    path.write_bytes(head + bytes(zeros) + packet * 2)
+    found: list[int] = []
+
+    class Noted(Taker):
+        def take(self, buffer: bytes, begin: int, stop: int, length: int, at: int, link: Link, time: float) -> None:
+            found.append(length)
+            assert buffer[begin:stop] == data
+
+    window = Window(str(path))
+    assert window.advance(0)
+    deque(pcap_records(window, Report("a"), Noted()), maxlen=0)
+    assert found == [60, 60]

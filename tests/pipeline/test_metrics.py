@@ -285,7 +285,8 @@ def test_what_cannot_be_read_is_said(
 )
 def test_hostile_json(text: str, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dumps, "LARGEST_JSON", 4000)
-    monkeypatch.setattr(dumps, "MAX_VALUES", 1000)
+    if "values" in reason:
+        monkeypatch.setattr(dumps, "MAX_VALUES", 1000)
     (tmp_path / "a.json").write_text(text)
     (row,) = rows_of(tmp_path / "a.json")
     assert row["_corrupt"].startswith(reason)

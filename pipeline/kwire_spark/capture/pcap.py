@@ -98,6 +98,8 @@ SMALLEST = 24
 """Minimum size of a packet after invalid bytes."""
 APART = 30 * 86400
 """Maximum difference in seconds between such a packet and the first of the file."""
+SIZE_END = 12
+"""Where the size of a packet, which is not 0, ends in its header."""
 MICROSECONDS, NANOSECONDS, MODIFIED = 0xA1B2C3D4, 0xA1B23C4D, 0xA1B2CD34
 MAGICS = {
     struct.pack(order + "I", magic): (order, magic)
@@ -154,7 +156,8 @@ def pcap_records(window: Window, report: Report, taker: Taker) -> Iterator[None]
 class Mark:
     """How to recognize a packet or block (``name``) after damage.
 
-    ``pattern`` matches ``before`` bytes after its beginning, and looks at no more than ``ahead`` bytes from there.
+    ``pattern`` matches ``before`` bytes after its beginning, and looks at no more than ``ahead`` bytes from there. A
+    group is a run of zeros: no packet begins there, but for its last :data:`SIZE_END` bytes.
     ``plausible`` takes a buffer and a position, with ``reach`` bytes after it or all that are left in the file.
     """
 
@@ -185,10 +188,11 @@ def _mark(order: str, head: int, first: int, limit: int) -> Mark:
 
     # Tells the most bytes apart without a call: the highest byte of the time, a possible fraction, a possible size.
     near = re.escape((first >> 24).to_bytes(1, "big"))
+    runs = rb"(\0{16,})|" if first >> 24 == 0 else b""  # or each byte of a run would be looked at
     if order == ">":
-        pattern = near + rb"(?=...[\x00-\x3b]...(?!\x00\x00\x00[\x00-\x17])[\x00\x01]...)"
+        pattern = near + b"(?:" + runs + rb"(?=...[\x00-\x3b]...(?!\x00\x00\x00[\x00-\x17])[\x00\x01]...))"
         return Mark("packet", re.compile(pattern, re.DOTALL), 0, 12, plausible, limit + 2 * head)
-    pattern = near + rb"(?=...[\x00-\x3b](?![\x00-\x17]\x00\x00\x00)...[\x00\x01])"
+    pattern = near + b"(?:" + runs + rb"(?=...[\x00-\x3b](?![\x00-\x17]\x00\x00\x00)...[\x00\x01]))"
     return Mark("packet", re.compile(pattern, re.DOTALL), 3, 9, plausible, limit + 2 * head)
 
 
@@ -211,9 +215,11 @@ def _found(window: Window, at: int, mark: Mark) -> int:
         buffer = window.buffer
         stop = len(buffer) - mark.reach if more else len(buffer)
         most = max(stop, 0) + mark.ahead - 1
-        for found in mark.pattern.finditer(buffer, at + mark.before, most):
-            if mark.plausible(buffer, found.start() - mark.before):
+        start = at + mark.before
+        while found := mark.pattern.search(buffer, start, most):
+            if found.lastindex is None and mark.plausible(buffer, found.start() - mark.before):
                 return found.start() - mark.before
+            start = found.end() if found.lastindex is None else found.end() - SIZE_END
         if not more:
             return len(buffer)
         at = max(at, stop - mark.before)
