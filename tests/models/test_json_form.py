@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from kwire.errors import UnknownVersionError
+from kwire.errors import EncodeError, UnknownVersionError
 from kwire.json_form import JsonFormError
 from kwire.message import Message
 from kwire.models import WITH_RECORDS
@@ -153,7 +153,7 @@ def test_errors_say_where() -> None:
     for value, reason in (
         ([], "expected an object"),
         ({}, "topics is missing"),
-        ({**body, "validateOnlyToo": 1}, "unknown field 'validateOnlyToo'"),
+        ({**body, "validateOnlyToo": 1}, "unknown field 'validateOnlyToo', did you mean validateOnly\\?"),
         ({**body, "topics": {}}, "field topics: expected an array"),
     ):
         with pytest.raises(JsonFormError, match=reason):
@@ -318,3 +318,15 @@ def test_what_a_version_cannot_represent_is_not_written(message: Message | None,
 def test_a_version_that_does_not_exist_is_not_written() -> None:
     with pytest.raises(UnknownVersionError, match=r"unknown version 8 of .*, valid versions are 0 to 7"):
         CreateTopicsRequest().to_json(8)
+
+
+def test_a_uuid_as_text_says_how_to_parse_it() -> None:
+    wrong: Any = "xY5PMuojQfSATjfaOKg5cg"
+    topic = built(lambda: MetadataRequestTopic(topic_id=wrong))
+    if topic is None:  # native classes refuse it already
+        return
+    request = MetadataRequest(topics=[topic])
+    with pytest.raises(JsonFormError, match=r"expected a uuid of 16 bytes, got .*, use Uuid\.parse"):
+        request.to_json(12)
+    with pytest.raises(EncodeError, match=r"expected a uuid of 16 bytes, got .*, use Uuid\.parse"):
+        request.encode(12)

@@ -95,7 +95,8 @@ class Writer(Context):
             out.write(b"\x01" if value else b"\0")
         elif kind == "uuid":
             if not isinstance(value, bytes) or len(value) != 16:
-                self.fail(f"expected a uuid of 16 bytes, got {self.quoted(value)}")
+                hint = ", use Uuid.parse" if isinstance(value, str) else ""
+                self.fail(f"expected a uuid of 16 bytes, got {self.quoted(value)}{hint}")
             out.write(value)
         elif kind == "float64":
             if not isinstance(value, float | int):

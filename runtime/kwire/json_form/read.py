@@ -6,6 +6,7 @@ import functools
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from kwire.errors import suggestion
 from kwire.json_form.errors import InvalidValueError, convert
 from kwire.json_form.values import READERS, Convert, size
 from kwire.schema import PresentField, present_fields, struct_class, valid_version
@@ -57,7 +58,7 @@ def _struct(cls: Any, version: int, empty_records: bool) -> Convert:
             problem.path.append(key)
             raise
         except KeyError:
-            raise InvalidValueError(f"unknown field {key!r}") from None
+            raise InvalidValueError(f"unknown field {key!r}{suggestion(key, known)}") from None
         if len(values) != len(value) or not values.keys() >= required:
             raise _miscounted(fields, known, value)
         struct: Struct = cls(**values)

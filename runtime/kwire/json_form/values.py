@@ -140,7 +140,8 @@ def float_in_json(value: Any) -> float | str:
 
 def _uuid_in_json(value: Any) -> str:
     if not isinstance(value, bytes) or len(value) != 16:
-        raise InvalidValueError("expected a uuid of 16 bytes, got {}", value)
+        hint = ", use Uuid.parse" if isinstance(value, str) else ""
+        raise InvalidValueError(f"expected a uuid of 16 bytes, got {{}}{hint}", value)
     return str(Uuid(value))
 
 

@@ -203,7 +203,8 @@ def record_slowly(
     offset = _checked_int(row.offset, f"{path}.offset", 64)
     if not exact:
         if offset != -1 and offset <= last:
-            raise invalid(f"offset {offset} must be {last + 1} or more", path=f"{path}.offset")
+            reason = f"offset {offset} must be {last + 1} or more, or -1 for the next one: records keep their offsets"
+            raise invalid(reason, path=f"{path}.offset")
         offset = last + 1 if offset == -1 else offset
     delta = int64(offset - base_offset)
     _checked_int(delta, f"{path}.offset", 32, "distance from the base offset: ")
