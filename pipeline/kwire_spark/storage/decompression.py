@@ -30,7 +30,8 @@ SMALL_STEP = 1 << 12
 MAX_FREE = 1 << 26
 """Decompressed bytes of a file that are read in any case."""
 MAX_RATIO = 200
-"""How many times its bytes a larger file may become: traffic and logs do not get above some 50."""
+"""How many times its bytes a larger file may become. With ``zstd -19``, a request log of one client's heartbeats
+becomes 54 times smaller, and a capture of them 7 times."""
 LARGEST_WINDOW = 1 << 27
 """The memory limit for zstd and xz: the default limit of the command line tool of zstd."""
 
