@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -35,6 +36,13 @@ def test_what_is_counted() -> None:
     of_client = 'target="4.1.1",client_id="b",address="10.0.0.1",api="key 0",version="2"'
     assert f"kwire_refused_client_requests_total{{{of_client}}} 7\n" in text
     assert 'target="3.9.1",client_id' not in text
+
+
+def test_a_client_at_two_addresses_is_one_with_a_series_for_each() -> None:
+    one = use("a", 0, 2)
+    text = metrics(one, replace(one, client=one.client._replace(host="10.0.0.2")))
+    assert 'kwire_clients{target="4.1.1",verdict="refused"} 1\n' in text
+    assert re.findall('address="(.*?)"', text) == ["10.0.0.1", "10.0.0.2"]
 
 
 @given(st.text())

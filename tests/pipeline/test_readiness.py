@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -249,8 +250,8 @@ def test_a_client_in_several_rows_is_one_and_all_of_its_uses_count() -> None:
         uses_of([full(api_key=PRODUCE, version=1), full(**ALICE), full(**ALICE, **NEW)]), RELEASES["4.1.1"]
     )
     assert report.summary[0] == "Kafka 4.1.1 refuses 1 of 1 client: one at 10.0.0.1."
-    assert [row[:5] for row in report.table("clients").rows] == [
-        ("one", "10.0.0.1", "librdkafka 2.3.0", "User:alice", "refused")
+    assert [row[:6] for row in report.table("clients").rows] == [
+        ("one", "10.0.0.1", None, "librdkafka 2.3.0", "User:alice", "refused")
     ]
 
 
@@ -335,6 +336,79 @@ def test_a_forwarded_request_is_that_of_its_client_and_counts_once() -> None:
     assert (other.client, other.requests) == (ONE, 2), "its listener was not captured"
 
 
+def at(number: int, client_id: str | None = "one", software: str | None = None) -> Client:
+    return Client(client_id, f"10.0.0.{number}", software, None)
+
+
+def rows_of(report: Report, table: str, *columns: str) -> list[tuple[Any, ...]]:
+    return [*zip(*map(report.table(table).column, columns), strict=True)]
+
+
+def test_a_client_at_many_addresses_is_one() -> None:
+    many = [use(PRODUCE, 1, client=at(number), requests=2, refusals=1) for number in range(1, 13)]
+    accepted = use(METADATA, 9, client=at(1, "two"))
+    report = told("4.1.1", *many, accepted)
+    assert report.summary[0] == "Kafka 4.1.1 refuses 1 of 2 clients: one (12 addresses)."
+    who = ("client_id", "client_host", "addresses", "requests")
+    assert rows_of(report, "refused", *who, "refusals") == [("one", None, 12, 24, 12)]
+    assert rows_of(report, "clients", *who) == [("one", None, 12, 24), ("two", "10.0.0.1", None, 1)]
+    assert report.table("advice").column("clients") == [1]
+    refused, others = (list(trace["y"]) for trace in report.charts[0].figure["data"])
+    assert (max(refused), {one + other for one, other in zip(refused, others, strict=True)}) == (1, {2})
+    assert set(rows_of(report, "addresses", "client_id", "client_host", "verdict")) == {
+        *(("one", one.client.host, "refused") for one in many),
+        ("two", "10.0.0.1", "ok"),
+    }
+
+
+def test_checks_keep_their_names_when_addresses_change() -> None:
+    names = [[check.name for check in told("4.1.1", *map(produced, hosts)).checks] for hosts in ([1], [2, 3, 4])]
+    assert names == [["one"], ["one"]]
+    facts = at(1)._replace(software="librdkafka 2.3.0", principal="User:alice")
+    assert told("4.1.1", use(PRODUCE, 1, client=facts)).checks[0].name == "one (librdkafka 2.3.0, User:alice)"
+
+
+def produced(number: int) -> Use:
+    return use(PRODUCE, 1, client=at(number))
+
+
+def test_a_client_at_one_address_has_no_table_of_addresses() -> None:
+    report = told("4.1.1", produced(1), use(METADATA, 9, client=at(2, "two")))
+    assert "addresses" not in [table.name for table in report.tables]
+    assert rows_of(report, "refused", "client_id", "client_host", "addresses") == [("one", "10.0.0.1", None)]
+
+
+def test_each_address_negotiates_by_itself_and_the_worst_verdict_counts() -> None:
+    newer = RELEASES["4.1.1"].apis[FETCH].accepted[-1]
+    uses = [use(FETCH, newer, client=at(number)) for number in (1, 2)]
+    report = told("4.0.0", *uses, use(API_VERSIONS, 3, client=at(1)))
+    assert rows_of(report, "clients", "client_id", "addresses", "verdict") == [("one", 2, "refused")]
+    assert rows_of(report, "addresses", "client_host", "verdict") == [("10.0.0.2", "refused"), ("10.0.0.1", "ok")]
+    assert rows_of(report, "refused", "versions") == [((newer,),)]
+
+
+def test_software_tells_clients_of_many_addresses_apart_and_so_do_addresses_without_ids() -> None:
+    softwares = ("a 1", "a 1", "a 2")
+    uses = [use(PRODUCE, 1, client=at(number, software=name)) for number, name in enumerate(softwares)]
+    nameless = [use(PRODUCE, 1, client=at(number, None)) for number in (7, 8)]
+    found = rows_of(told("4.1.1", *uses, *nameless), "clients", "client_id", "software", "client_host", "addresses")
+    assert set(found) == {
+        ("one", "a 1", None, 2),
+        ("one", "a 2", "10.0.0.2", None),
+        (None, None, "10.0.0.7", None),
+        (None, None, "10.0.0.8", None),
+    }
+
+
+def test_a_client_at_addresses_of_two_owners_is_two(tmp_path: Path) -> None:
+    (tmp_path / "owners.csv").write_text("owner,address\nBilling,10.0.0.0/30\nPayments,10.0.0.0/24\n")
+    owners = Owners.read(tmp_path / "owners.csv")
+    report = report_on(map(produced, (1, 2, 9)), RELEASES["4.1.1"], owners=owners)
+    assert rows_of(report, "owners", "owner", "clients") == [("Billing", 1), ("Payments", 1)]
+    assert set(rows_of(report, "refused", "owner", "addresses")) == {("Billing", 2), ("Payments", None)}
+    assert [check.name for check in report.checks] == ["one (Billing)", "one (Payments)"]
+
+
 def all_of(*targets: str) -> list[Release]:
     return [RELEASES[name] for name in targets]
 
@@ -381,9 +455,9 @@ def test_a_check_for_each_client() -> None:
         "4.1.1", use(PRODUCE, 1), use(PRODUCE, 2), use(9999, 0, client=asker), use(METADATA, 9, client=asker)
     )
     first, second = report.checks
-    assert (first.name, first.state) == ("one at 10.0.0.1", "failed")
+    assert (first.name, first.state) == ("one", "failed")
     assert first.message == "key 0 1: refused by 4.0.0 and newer; key 0 2: refused by 4.0.0 and newer"
-    assert (second.name, second.state) == ("two at 10.0.0.2 (librdkafka 2.3.0)", "skipped")
+    assert (second.name, second.state) == ("two (librdkafka 2.3.0)", "skipped")
 
 
 def test_owners_have_a_column_and_a_table() -> None:

@@ -20,6 +20,8 @@ from kwire_spark.command import run
 from kwire_spark.command.engines import LocalEngine
 from kwire_spark.command.live import live_report
 from kwire_spark.command.watch import ProgressPrinter
+from kwire_spark.reports.client_usage import Client, Use
+from kwire_spark.reports.judgement import Judgement
 from tests.pipeline.capture_files import packets, recorded, write_pcap
 
 RECORDING = "kafka-python-on-3.9.1"
@@ -109,6 +111,14 @@ def test_with_a_target_it_keeps_page_and_metrics_and_tells_who_is_refused(
     assert 'kwire_clients{target="4.1.1",verdict="refused"} 1\n' in metrics
     assert run([*command, "--target", "4.1.1"]) == 0, "its own files may be replaced"
     assert capsys.readouterr().err.count("refused by 4.1.1 ") == 1
+
+
+def test_a_refused_client_is_told_once_wherever_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    live = live_report(str(tmp_path), "parquet", ["4.1.1"], None, PROTOCOL, Console(stderr=True))
+    for hosts in (["10.0.0.1"], ["10.0.0.2", "10.0.0.3"]):
+        uses = [Use(Client("one", host, None, None), 0, "Produce", 1) for host in hosts]
+        live._tell(Judgement.of(uses, live.targets[0]))
+    assert capsys.readouterr().err == "refused by 4.1.1 one: Produce 1\n"
 
 
 def test_a_report_on_no_table_waits(tmp_path: Path) -> None:

@@ -84,6 +84,7 @@ class LiveReport:
         seen = replace(seen, complete=are_complete(tables))
         rows, more = collected(seen.table, "api_key, version")
         uses, basis = uses_of(rows), basis_of(seen)
+        uses = self.owners.named(uses) if self.owners else uses
         unjudged = sum(row["refused"] for row in rows if row["version"] is None)
         report = report_on(uses, self.targets, more, unjudged, self.releases, owners=self.owners)
         report = completed(report, basis, seen.origin, MIN_COVERAGE, self.protocol, seen.table)
@@ -101,7 +102,7 @@ class LiveReport:
     def _tell(self, judgement: Judgement) -> None:
         from rich.text import Text
 
-        for client, verdicts in judgement.by_client().items():
+        for client, verdicts in judgement.rolled_up().by_client().items():
             uses = [use for use, verdict in verdicts if verdict.state == REFUSED]
             what = listed(sorted({f"{use.api} {use.version}" for use in uses}))
             told = (judgement.target.name, str(client), what)

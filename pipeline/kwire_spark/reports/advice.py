@@ -42,9 +42,7 @@ ADVICE = Table("advice", "What to do", empty="Nothing: no client is refused.").w
 EXAMPLES = 5
 
 
-def advice_table(
-    judgements: Sequence[Judgement], owner_of: Callable[[Client], str | None], releases: Releases
-) -> Table:
+def advice_table(judgements: Sequence[Judgement], releases: Releases) -> Table:
     """A row for each piece of advice and target, that for most clients first."""
     groups: defaultdict[tuple[str, str], list[Client]] = defaultdict(list)
     for judgement in judgements:
@@ -61,7 +59,7 @@ def advice_table(
                 "advice": text,
                 "clients": len(clients),
                 "examples": tuple(names)[:EXAMPLES],
-                "owners": tuple(dict.fromkeys(filter(None, map(owner_of, clients)))),
+                "owners": tuple(dict.fromkeys(filter(None, (client.owner for client in clients)))),
                 "target": target,
             }
         )

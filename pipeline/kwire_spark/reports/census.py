@@ -131,7 +131,7 @@ def _clients(seen: Seen, top: int) -> Table:
     rows = []
     for client, group in grouped(seen, lambda pair: pair[0]).items():
         apis = {row["api_key"] for _, row in group}
-        rows.append((*client, len(apis), len(by_use(group)), *_counts(group)))
+        rows.append((*client[: len(WHO)], len(apis), len(by_use(group)), *_counts(group)))
     return _most_used(CLIENTS, rows, top)
 
 

@@ -47,16 +47,22 @@ WHO = (
     Column("software", comment="As the client reported it [KIP-511]; empty if it did not."),
     Column("principal"),
 )
-"""The columns of a :class:`Client`."""
+"""The columns of a :class:`Client`, without its owner."""
 
 
 class Client(NamedTuple):
-    """The sender of requests, as far as known: the cells of :data:`WHO`."""
+    """The sender of requests, as far as known: the cells of :data:`WHO`, and the owner according to a list."""
 
     client_id: str | None
     host: str | None
     software: str | None
     principal: str | None
+    owner: str | None = None
+
+    @property
+    def anywhere(self) -> Client:
+        """The same client at any address; one without an id is known by its address only."""
+        return self._replace(host=None) if self.client_id else self
 
     def __str__(self) -> str:
         if self.client_id is None and self.host is None:

@@ -53,7 +53,7 @@ def with_counted(report: Report, rows: Sequence[Row], targets: Sequence[Release]
                 "software": client_of(row).software,
                 "requests": row["requests"],
                 "seen": sum(highest(group, "requests") for group in by_use(seen).values()),
-                "clients": tuple(dict.fromkeys(str(client) for client, _ in seen)),
+                "clients": tuple(dict.fromkeys(str(client.anywhere) for client, _ in seen)),
                 "refused_by": tuple(
                     target.name
                     for target in targets

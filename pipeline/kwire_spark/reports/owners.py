@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from fnmatch import translate
 from functools import cache
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
@@ -21,7 +21,7 @@ from kwire_spark.folders import regular
 from kwire_spark.options import OptionError
 
 if TYPE_CHECKING:
-    from kwire_spark.reports.client_usage import Client
+    from kwire_spark.reports.client_usage import Client, Use
 
 OWNER = "owner"
 COLUMNS = {"client_id": "client_id", "address": "host", "software": "software", "principal": "principal"}
@@ -51,6 +51,11 @@ class Owners:
             return cls(tuple(_lines(text)))
         except (ValueError, csv.Error) as mistake:
             raise OptionError(f"owners {path}: {mistake}") from None
+
+    def named(self, uses: Iterable[Use]) -> list[Use]:
+        """Return the uses with the owners of their clients."""
+        of = cache(self.of)
+        return [replace(use, client=use.client._replace(owner=of(use.client))) for use in uses]
 
     def of(self, client: Client) -> str | None:
         """The owner of a client, if the list has one."""

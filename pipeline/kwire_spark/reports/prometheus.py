@@ -24,7 +24,7 @@ def exposition(uses: Iterable[Use], judgements: Sequence[Judgement]) -> str:
 
     - ``kwire_requests_total``: requests seen, by ``api`` and ``version``
     - ``kwire_refusals_total``: those that a broker was seen to refuse
-    - ``kwire_clients``: clients by ``target`` and worst ``verdict``
+    - ``kwire_clients``: clients by ``target`` and worst ``verdict``, each with all of its addresses once
     - ``kwire_refused_client_requests_total``: requests that a ``target`` refuses, by ``client_id``, ``address``,
       ``api`` and ``version``; at most :data:`MAX_CLIENTS` for each target
     """
@@ -36,10 +36,10 @@ def exposition(uses: Iterable[Use], judgements: Sequence[Judgement]) -> str:
         refusals[labels] += use.refusals
     clients: Counter[Labels] = Counter()
     refused: Counter[Labels] = Counter()
-    for judgement in judgements:
+    for judgement in judgements:  # not rolled up
         name = judgement.target.name
         clients.update({_labels(target=name, verdict=state): 0 for state in SEVERITY})
-        worst = (verdicts[0][1].state for verdicts in judgement.by_client().values())
+        worst = (verdicts[0][1].state for verdicts in judgement.rolled_up().by_client().values())
         clients.update(_labels(target=name, verdict=state) for state in worst)
         refused.update(_refused(judgement))
     lines = [

@@ -21,12 +21,13 @@ from kwire_spark.reports.basis import basis_of
 from kwire_spark.reports.client_usage import Client, collected, uses_of
 from kwire_spark.reports.completed import checked, completed
 from kwire_spark.reports.counted import with_counted
-from kwire_spark.reports.judgement import Judged, Judgement
+from kwire_spark.reports.judgement import Addresses, Judged, Judgement, addresses_of
 from kwire_spark.reports.release_support import REFUSED, UNKNOWN, UNSURE, each_once, refused_by, spans, titled
 from kwire_spark.reports.report import FAILED, PASSED, SKIPPED, Chart, Check, Report
 from kwire_spark.reports.since import with_changes
 from kwire_spark.reports.text import counted, listed
 from kwire_spark.reports.verdict_tables import (
+    addresses_table,
     between_table,
     clients_table,
     doubtful_table,
@@ -109,25 +110,26 @@ def report_on(
 ) -> Report:
     """The report on these uses; ``more`` are left out. ``unjudged`` is the number of requests that a broker refused
     without logging their version, ``before`` the uses of an earlier run."""
-    uses = list(uses)
+    uses = owners.named(uses) if owners else list(uses)
     targets = target if isinstance(target, Sequence) else [target]
-    judgements = [Judgement.of(uses, one, releases) for one in targets]
+    at_addresses = [Judgement.of(uses, one, releases) for one in targets]
+    judgements, hosts = [one.rolled_up() for one in at_addresses], addresses_of(at_addresses[0])
     breaking = _breaking(judgements[0].clients, releases)
     chart = _per_release(judgements, breaking, releases)
-    owner_of = owners.of if owners else lambda client: None
-    refused = refused_table(judgements, owner_of)
+    refused = refused_table(judgements, hosts)
     tables = (
-        *([owners_table(judgements, owner_of)] if owners else []),
-        *([advice_table(judgements, owner_of, releases)] if refused.rows else []),
+        *([owners_table(judgements)] if owners else []),
+        *([advice_table(judgements, releases)] if refused.rows else []),
         refused,
-        doubtful_table(judgements, owner_of),
-        clients_table(judgements, more, owner_of),
+        doubtful_table(judgements, hosts),
+        clients_table(judgements, more, hosts),
+        *([addresses_table(at_addresses, more)] if any(len(of) > 1 for of in hosts.values()) else []),
         between_table(judgements),
     )
     report = Report(
         "readiness",
         f"Clients that break on {listed([titled(one) for one in targets])}",
-        tuple(_summary(judgements, breaking, more, unjudged, releases)),
+        tuple(_summary(judgements, hosts, breaking, more, unjudged, releases)),
         tables,
         (chart,) if chart else (),
         1 if refused.rows else 0,
@@ -154,14 +156,19 @@ Breaking = Mapping[str, set[Client]]
 
 
 def _summary(
-    judgements: Sequence[Judgement], breaking: Breaking, more: int, unjudged: int, releases: Releases
+    judgements: Sequence[Judgement],
+    hosts: Addresses,
+    breaking: Breaking,
+    more: int,
+    unjudged: int,
+    releases: Releases,
 ) -> Iterator[str]:
     """The clients that break, what to do about them, and what the report leaves out."""
     clients = judgements[0].by_client()
     if not clients:
         yield "No clients found."
     for judgement in judgements if clients else ():
-        yield _verdict(judgement, len(clients))
+        yield _verdict(judgement, len(clients), hosts)
         yield from _way(judgement, breaking, releases)
     refused = {client for judgement in judgements for client in judgement.refused()}
     if refused:
@@ -175,14 +182,21 @@ def _summary(
         yield f"{counted(unjudged, 'refusal')} in server logs without a version: see \"Clients\"."
 
 
-def _verdict(judgement: Judgement, clients: int) -> str:
+def _verdict(judgement: Judgement, clients: int, hosts: Addresses) -> str:
     refused = judgement.refused()
-    names = [str(client) for client in refused[:MAX_NAMED]]
+    names = [_located(client, hosts[client]) for client in refused[:MAX_NAMED]]
     names += [f"and {len(refused) - MAX_NAMED:,} more"] if len(refused) > MAX_NAMED else []
     share = f"{len(refused):,}" if refused else "none"
     label = titled(judgement.target)
     whom = f": {'; '.join(names)}" if names else ""
     return f"{label[:1].upper()}{label[1:]} refuses {share} of {counted(clients, 'client')}{whom}."
+
+
+def _located(client: Client, hosts: Sequence[str]) -> str:
+    """Return the name of a client with its only address, or with the number of its addresses."""
+    if len(hosts) > 1:
+        return f"{client} ({len(hosts):,} addresses)"
+    return str(client._replace(host=hosts[0])) if hosts else str(client)
 
 
 def _refused_already(judgement: Judgement) -> int:
@@ -247,12 +261,16 @@ def _from_to(names: Sequence[str]) -> str:
 
 
 def _checks(judgement: Judgement) -> Iterator[Check]:
-    """A check for each client: it fails if a version is refused, and is open if the verdict is unsure or unknown."""
+    """A check for each client: it fails if a version is refused, and is open if the verdict is unsure or unknown.
+
+    Its name has no address of a client with an id, and no number of addresses: these change, while CI systems
+    compare checks by name."""
     for client, verdicts in judgement.by_client().items():
         worst = verdicts[0][1].state
         state = FAILED if worst == REFUSED else SKIPPED if worst in (UNSURE, UNKNOWN) else PASSED
         reasons = dict.fromkeys(
             f"{use.api} {use.version}: {verdict.reason}" for use, verdict in verdicts if verdict.state == worst
         )
-        name = f"{client} ({client.software})" if client.software else str(client)
+        facts = ", ".join(filter(None, (client.software, client.principal, client.owner)))
+        name = f"{client} ({facts})" if facts else str(client)
         yield Check(name, titled(judgement.target), state, "; ".join(reasons) if state != PASSED else "")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kwire.releases import format_range
 from kwire_spark.reports.client_usage import WHO, Client, Use, grouped
-from kwire_spark.reports.judgement import Judged, Judgement
+from kwire_spark.reports.judgement import Addresses, Judged, Judgement
 from kwire_spark.reports.libraries import numbers
 from kwire_spark.reports.release_support import OK, REFUSED, SEVERITY, Verdict
 from kwire_spark.reports.report import Column, Table
@@ -20,10 +20,11 @@ if TYPE_CHECKING:
     from kwire.releases import Release
     from kwire_spark.reports.report import Cell
 
-OwnerOf = Callable[[Client], str | None]
-
 MARKS = {"refused": "bad", "unsure": "warn", "unknown": "warn", "deprecated": "warn", "ok": "good"}
 TARGET = Column("target")
+BY_ADDRESS = "Clients by address"
+ADDRESS = replace(WHO[1], comment=f'If it is the only one; for others see "{BY_ADDRESS}".')
+ADDRESSES = Column("addresses", comment="Number of addresses of the client, if there are several.")
 OWNER = Column("owner", comment="According to the list of --owners; empty if no line of it fits.")
 UPGRADED = (
     "Requests of brokers and controllers to each other do not affect the verdict: an upgrade changes both ends."
@@ -34,20 +35,20 @@ NOBODY = "(nobody)"
 """The owner of clients that have none, in the table of owners."""
 
 
-def refused_table(judgements: Sequence[Judgement], owner_of: OwnerOf) -> Table:
+def refused_table(judgements: Sequence[Judgement], hosts: Addresses) -> Table:
     """A row for each client, API and target that refuses a version of it."""
     title = f"Refused by {', '.join(judgement.target.name for judgement in judgements)}"
-    return _table("refused", title, judgements, {REFUSED}, owner_of, "No client uses a version that is refused.")
+    return _table("refused", title, judgements, {REFUSED}, hosts, "No client uses a version that is refused.")
 
 
-def doubtful_table(judgements: Sequence[Judgement], owner_of: OwnerOf) -> Table:
+def doubtful_table(judgements: Sequence[Judgement], hosts: Addresses) -> Table:
     """The same for versions that are neither refused nor simply accepted."""
     states = set(SEVERITY) - {REFUSED, OK}
-    return _table("doubtful", "Deprecated, unknown or unsure", judgements, states, owner_of, "None.")
+    return _table("doubtful", "Deprecated, unknown or unsure", judgements, states, hosts, "None.")
 
 
 def _table(
-    name: str, title: str, judgements: Sequence[Judgement], states: set[str], owner_of: OwnerOf, empty: str
+    name: str, title: str, judgements: Sequence[Judgement], states: set[str], hosts: Addresses, empty: str
 ) -> Table:
     """A row for each client, API and target with uses in one of ``states``. The most important columns are at the
     left, since terminals have room for a few only; ``state`` is left out if the title says it, ``target`` if there is
@@ -57,10 +58,11 @@ def _table(
         by_use = grouped(judgement.clients, lambda pair: (pair[0].client, pair[0].api_key))
         for (client, key), group in by_use.items():
             if bad := [(use, verdict) for use, verdict in group if verdict.state in states]:
-                who = dict(zip((column.name for column in WHO), client, strict=True))
-                rows.append(who | {"owner": owner_of(client)} | _cells(key, bad, group, judgement.target))
+                rows.append(_who(client, hosts) | _cells(key, bad, group, judgement.target))
     shape = Table(name, title, empty=empty).with_columns(
-        *WHO[:2],
+        WHO[0],
+        ADDRESS,
+        ADDRESSES,
         *([TARGET] if len(judgements) > 1 else []),
         Column("api", "API"),
         "versions",
@@ -81,6 +83,14 @@ def _table(
         SEEN_IN,
     )
     return shape.with_rows(rows)
+
+
+def _who(client: Client, hosts: Addresses) -> dict[str, Cell]:
+    """Return the cells of a client: its only address, or the number of its addresses."""
+    cells: dict[str, Cell] = dict(zip([*(column.name for column in WHO), OWNER.name], client, strict=True))
+    known = hosts[client]
+    only = {ADDRESS.name: known[0]} if len(known) == 1 else {}
+    return {**cells, **only, ADDRESSES.name: len(known) if len(known) > 1 else None}
 
 
 def _cells(key: int, bad: Judged, group: Judged, target: Release) -> dict[str, Cell]:
@@ -110,29 +120,45 @@ def _earliest(releases: Iterable[str | None]) -> str | None:
     return min(filter(None, releases), key=numbers, default=None)
 
 
-def clients_table(judgements: Sequence[Judgement], more: int, owner_of: OwnerOf) -> Table:
+def clients_table(judgements: Sequence[Judgement], more: int, hosts: Addresses) -> Table:
     """A row for each client, with the worst verdict of each target on its requests; the worst client first."""
+    shape = Table("clients", "Clients", empty="No clients found.").with_columns(
+        WHO[0], ADDRESS, ADDRESSES, *WHO[2:], *_verdict_columns(judgements)
+    )
+    return shape.with_rows((_who(client, hosts) | cells for client, cells in _verdicts(judgements)), more)
+
+
+def addresses_table(judgements: Sequence[Judgement], more: int) -> Table:
+    """The same for each client at an address, from judgements that are not rolled up."""
+    shape = Table("addresses", BY_ADDRESS, note="Each verdict is on the requests from this address.").with_columns(
+        *WHO, *_verdict_columns(judgements)
+    )
+    names = [*(column.name for column in WHO), OWNER.name]
+    return shape.with_rows(
+        (dict(zip(names, client, strict=True)) | cells for client, cells in _verdicts(judgements)), more
+    )
+
+
+def _verdict_columns(judgements: Sequence[Judgement]) -> tuple[str | Column, ...]:
     verdicts = [Column("verdict", mark=MARKS)]
     if len(judgements) > 1:
         verdicts = [Column(f"verdict_{one.target.name}", one.target.name, mark=MARKS) for one in judgements]
-    shape = Table("clients", "Clients", empty="No clients found.").with_columns(
-        *WHO, *verdicts, Column("refused_apis", "refused APIs"), Column("apis", "APIs"), OWNER, "requests", SEEN_IN
-    )
+    return (*verdicts, Column("refused_apis", "refused APIs"), Column("apis", "APIs"), OWNER, "requests", SEEN_IN)
+
+
+def _verdicts(judgements: Sequence[Judgement]) -> Iterator[tuple[Client, dict[str, Cell]]]:
+    """Yield each client with the cells of :func:`_verdict_columns`, the worst client first."""
     by_client = [judgement.by_client() for judgement in judgements]
-    clients = sorted(by_client[0], key=lambda client: -sum(SEVERITY[_worst(of[client])] for of in by_client))
-    rows = tuple(
-        (
-            *client,
-            *(_worst(of[client]) for of in by_client),
-            tuple(dict.fromkeys(use.api for of in by_client for use in _refused(of[client]))),
-            len({use.api_key for use, _ in by_client[0][client]}),
-            owner_of(client),
-            sum(use.requests for use, _ in by_client[0][client]),
-            _seen_in(by_client[0][client]),
-        )
-        for client in clients
-    )
-    return replace(shape, rows=rows, more=more)
+    names = [column.name for column in _verdict_columns(judgements) if isinstance(column, Column)]
+    for client in sorted(by_client[0], key=lambda client: -sum(SEVERITY[_worst(of[client])] for of in by_client)):
+        uses = by_client[0][client]
+        yield client, {
+            **dict(zip(names, (_worst(of[client]) for of in by_client), strict=False)),
+            "refused_apis": tuple(dict.fromkeys(use.api for of in by_client for use in _refused(of[client]))),
+            "apis": len({use.api_key for use, _ in uses}),
+            "requests": sum(use.requests for use, _ in uses),
+            "seen_in": _seen_in(uses),
+        }
 
 
 def _seen_in(verdicts: Judged) -> tuple[str, ...]:
@@ -177,7 +203,7 @@ def _between_cells(group: list[tuple[Use, Verdict]], state: str, target: Release
     }
 
 
-def owners_table(judgements: Sequence[Judgement], owner_of: OwnerOf) -> Table:
+def owners_table(judgements: Sequence[Judgement]) -> Table:
     """A row for each owner: how many clients, and how many of them each target refuses; those with most refused
     first."""
     shape = Table("owners", "By owner", empty="No clients found.").with_columns(
@@ -189,9 +215,9 @@ def owners_table(judgements: Sequence[Judgement], owner_of: OwnerOf) -> Table:
     clients: Counter[str] = Counter()
     requests: Counter[str] = Counter()
     for client, uses in judgements[0].by_client().items():
-        clients[owner_of(client) or NOBODY] += 1
-        requests[owner_of(client) or NOBODY] += sum(use.requests for use, _ in uses)
-    refused = [Counter(owner_of(client) or NOBODY for client in one.refused()) for one in judgements]
+        clients[client.owner or NOBODY] += 1
+        requests[client.owner or NOBODY] += sum(use.requests for use, _ in uses)
+    refused = [Counter(client.owner or NOBODY for client in one.refused()) for one in judgements]
     order = sorted(clients, key=lambda owner: (-sum(count[owner] for count in refused), owner))
     counts = (clients, *refused, requests)
     return replace(shape, rows=tuple((owner, *(count[owner] for count in counts)) for owner in order))
