@@ -33,7 +33,7 @@ def rows_of(path: Path) -> list[dict[str, Any]]:
 
 def counts(rows: Iterable[dict[str, Any]]) -> set[tuple[Any, ...]]:
     names = ("api", "version", "software_name", "software_version", "requests")
-    return {tuple(row[name] for name in names) for row in rows if not row["_corrupt"]}
+    return {tuple(row[name] for name in names) for row in rows if not row.get("_corrupt")}
 
 
 def made(folder: Path, *lines: str, name: str = "broker.prom") -> Path:
