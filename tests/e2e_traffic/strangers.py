@@ -167,7 +167,7 @@ def _steps(one: Stranger, task: Task, told: Path) -> Iterator[tuple[str, str]]:
 
 def _seen(capture: Path) -> Requests:
     found: Requests = Counter()
-    for row in collect("SELECT * FROM {seen}", seen=spoken([str(capture)])):
+    for row in collect("SELECT * FROM {seen}", seen=spoken([str(capture)]).counted):
         if row["_corrupt"]:
             found[row["_corrupt"], None, "", -1] += 1
         else:

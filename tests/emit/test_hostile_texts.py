@@ -250,7 +250,8 @@ class Tags(HTMLParser):
         self.json = False
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, *(name for name, _ in attrs)))
+        if tag != "code" or attrs:  # words between backticks are code
+            self.tags.append((tag, *(name for name, _ in attrs)))
         self.json = ("type", "application/json") in attrs
 
     def handle_data(self, data: str) -> None:

@@ -237,7 +237,7 @@ BATCH = encode_batch([Record(value=b"v")])
         (bytes.fromhex("d4c3b2a1"), "a packet capture, not a frame: kwire-spark decode"),
         (bytes.fromhex("a1b23c4d"), "a packet capture"),
         (bytes.fromhex("0a0d0d0a"), "a packet capture"),
-        (gzip.compress(b"capture"), "compressed by gzip, not a frame: decompress it"),
+        (gzip.compress(b"capture", mtime=0), "compressed by gzip, not a frame: decompress it"),
         (bytes.fromhex("28b52ffd"), "compressed by zstd"),
         (BATCH, "a log segment or a record batch"),
     ],
