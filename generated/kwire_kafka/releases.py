@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 SOURCES: dict[str, str] = {
     "0.8.0": "history, before all APIs had definitions: version 0 of the APIs 0 to 7, with which the protocol began",
     "0.8.1": "history, before all APIs had definitions: KAFKA-965 (OffsetCommit, OffsetFetch)",
-    "0.8.2": "history, before all APIs had definitions: KAFKA-1012 (FindCoordinator, JoinGroup, Heartbeat), KAFKA-1462 (OffsetCommit 1), KAFKA-1841 (OffsetFetch 1)",
-    "0.9.0": "history, before all APIs had definitions: KAFKA-2136 (Produce 1, Fetch 1), KAFKA-2411 (UpdateMetadata 1, ControlledShutdown 1), KAFKA-1634 (OffsetCommit 2), KAFKA-2397 (LeaveGroup), KAFKA-2464 (SyncGroup), KAFKA-2687 (DescribeGroups, ListGroups)",
+    "0.8.2": "history, before all APIs had definitions: KAFKA-1012 (FindCoordinator; it named JoinGroup and Heartbeat, without a handler), KAFKA-1462 (OffsetCommit 1), KAFKA-1841 (OffsetFetch 1)",
+    "0.9.0": "history, before all APIs had definitions: KAFKA-2136 (Produce 1, Fetch 1), KAFKA-2411 (UpdateMetadata 1, ControlledShutdown 1), KAFKA-1634 (OffsetCommit 2), KAFKA-2397 (LeaveGroup), KAFKA-2464 (JoinGroup, SyncGroup, Heartbeat), KAFKA-2687 (DescribeGroups, ListGroups)",
     "0.10.0": "history, before all APIs had definitions: KIP-32 (Produce 2, Fetch 2), KAFKA-3306 (Metadata 1), KAFKA-1215 (UpdateMetadata 2), KAFKA-3149 (SaslHandshake), KIP-35 (ApiVersions)",
     "0.10.1": "history, before all APIs had definitions: KIP-74 (Fetch 3), KIP-79 (ListOffset 1), KIP-78 (Metadata 2), KIP-62 (JoinGroup 1), KAFKA-2945 and KAFKA-2946 (CreateTopics, DeleteTopics)",
     "0.10.2": "history, before all APIs had definitions: KIP-88 (OffsetFetch 2), KIP-103 (UpdateMetadata 3), KIP-108 (CreateTopics 1)",
@@ -239,7 +239,7 @@ APIS: dict[int, tuple[Row, ...]] = {
         ("4.0.0", "4.4.0", "FindCoordinator", "0-6", "", "", "", "broker"),
     ),
     11: (
-        ("0.8.2", "0.10.0", "JoinGroup", "0", "", "", "", ""),
+        ("0.9.0", "0.10.0", "JoinGroup", "0", "", "", "", ""),
         ("0.10.1", "0.10.2", "JoinGroup", "0-1", "", "", "", ""),
         ("0.11.0", "1.1", "JoinGroup", "0-2", "", "", "", ""),
         ("2.0", "2.1", "JoinGroup", "0-3", "", "", "", ""),
@@ -255,7 +255,7 @@ APIS: dict[int, tuple[Row, ...]] = {
         ("4.0.1", "4.4.0", "JoinGroup", "0-9", "", "", "", "broker"),
     ),
     12: (
-        ("0.8.2", "0.10.2", "Heartbeat", "0", "", "", "", ""),
+        ("0.9.0", "0.10.2", "Heartbeat", "0", "", "", "", ""),
         ("0.11.0", "1.1", "Heartbeat", "0-1", "", "", "", ""),
         ("2.0", "2.2.2", "Heartbeat", "0-2", "", "", "", ""),
         ("2.3.0", "2.3.1", "Heartbeat", "0-3", "", "", "", ""),

@@ -202,7 +202,7 @@ def test_versions_have_what_classes_and_evidence_say() -> None:
         ("ControlledShutdownRequest", 0, "0.8.0", "3.9.2"),
         ("AccessControlRecord", 0, "2.8.0", "3.4.1"),
         ("ProduceRequest", 13, "4.1.0", None),
-        ("JoinGroupRequest", 0, "0.8.2", None),
+        ("JoinGroupRequest", 0, "0.9.0", None),
         ("OffsetFetchResponse", 2, "0.10.2", None),
         ("TransactionLogValue", 1, "3.4.1", None),
     ],

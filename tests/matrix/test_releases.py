@@ -81,6 +81,12 @@ def test_a_real_broker_advertises_what_is_known_of_its_release(listener: str) ->
     assert said == offered
 
 
+def test_groups_came_with_0_9() -> None:
+    """The broker of 0.8.2 has handlers up to FindCoordinator: ``KafkaApis`` of its jar."""
+    assert max(RELEASES["0.8.2"].apis) == 10
+    assert {"JoinGroup", "Heartbeat"} < {api.name for api in RELEASES["0.9.0"].apis.values()}
+
+
 def test_the_raft_apis_of_2_7_were_switched_off() -> None:
     """KAFKA-10492: 2.7 has definitions for them, does not advertise them, and closes the connection on them."""
     advertised = {key for key, api in RELEASES["2.7.2"].apis.items() if api.advertised}
