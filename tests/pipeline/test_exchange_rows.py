@@ -193,7 +193,7 @@ def test_a_connection_that_is_not_kafka_is_told_at_once_and_at_the_end_with_its_
         (SERVER, 0.0, b"HTTP/1.1 400 Bad Request\r\n"),
     ]
     rows = values(pieces(segments), "_corrupt", "unread", "number", table="exchanges")
-    assert rows == [("not Kafka: HTTP", 9, None), ("not Kafka: HTTP", 9 + 26, None)]
+    assert rows == [("not Kafka: HTTP", 9, 0), ("not Kafka: HTTP", 9 + 26, None)]  # 0: one connection
 
 
 def test_what_was_missing_is_told_at_the_end() -> None:

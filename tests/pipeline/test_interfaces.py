@@ -270,8 +270,8 @@ def test_watch_reads_packets_of_an_interface_and_removes_them(
     told = capsys.readouterr().err
     assert "dropped 3 packets while capturing" in told
     assert told.count("refused by 4.4.0 ") == 1
-    kept = pq.read_table(out / "clients").to_pylist()
-    assert sum(row["requests"] for row in kept if row["_corrupt"] == DROPPED) == 3
+    problems = pq.read_table(out / "problems").to_pylist()
+    assert sum(row["places"] for row in problems if row["problem"] == DROPPED) == 3
     page = (out / "readiness.html").read_text()
     assert f"packets on {LO}" in page
     assert DROPPED in page
