@@ -31,15 +31,13 @@ def requests(folder: Path) -> Counter[tuple[object, ...]]:
     """How many requests of each client, API and version the table ``clients`` in a folder has."""
     found: Counter[tuple[object, ...]] = Counter()
     for row in pq.read_table(folder / "clients").to_pylist():
-        if row["_corrupt"] is None:
-            found[tuple(row[name] for name in SPOKEN)] += row["requests"]
+        found[tuple(row[name] for name in SPOKEN)] += row["requests"]
     return found
 
 
 def problems(folder: Path) -> Counter[str]:
-    """How many places, or records, the table has for each reason."""
+    """Return the number of places of each problem in the table ``problems`` of a folder."""
     found: Counter[str] = Counter()
-    for row in pq.read_table(folder / "clients").to_pylist():
-        if row["_corrupt"] is not None:
-            found[row["_corrupt"]] += row["requests"]
+    for row in pq.read_table(folder / "problems").to_pylist():
+        found[row["problem"]] += row["places"]
     return found
