@@ -146,13 +146,6 @@ def test_constructors_take_names_only_and_know_them() -> None:
         HeartbeatRequest().group = "g"  # type: ignore[attr-defined]
 
 
-@pytest.mark.skipif(not is_native(), reason="only compiled attributes check types")
-def test_a_tagged_struct_cannot_become_none() -> None:
-    message = FetchRequest()
-    with pytest.raises(TypeError):
-        message.replica_state = None  # type: ignore[assignment]
-
-
 def test_replace() -> None:
     message = FetchRequest(max_bytes=5, replica_state=ReplicaState(replica_id=3), unknown_tags=((9, b""),))
     changed = message.replace(max_bytes=6)
