@@ -7,7 +7,7 @@ import json
 from typing import TYPE_CHECKING
 
 from kwire.command.connecting import EXIT_CODES, add_options, talk
-from kwire.command.json_input import built, read_json
+from kwire.command.json_input import add_json, built, read_json
 from kwire.command.names import api_key, notes
 from kwire.command.options import add_command, add_secrets, put
 from kwire.errors import DecodeError, UnknownNameError, printable
@@ -48,12 +48,7 @@ def add_to(commands: Commands) -> None:
     parser.add_argument(
         "--version", type=int, help="version of the request (default: the newest that both sides know)"
     )
-    parser.add_argument(
-        "--json",
-        metavar="JSON",
-        default="{}",
-        help="the request in Kafka's JSON form, @FILE or - for standard input; fields left out have their defaults",
-    )
+    add_json(parser, "request")
     parser.add_argument("--trace", action="store_true", help="print the response as an annotated tree")
     add_secrets(parser)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from kwire.command.json_input import built, read_json
+from kwire.command.json_input import add_json, built, read_json
 from kwire.command.names import api_key
 from kwire.command.options import add_command, put
 from kwire.errors import EncodeError, UnknownNameError, printable
@@ -42,12 +42,7 @@ def add_to(commands: Commands) -> None:
     )
     parser.add_argument("name", help="name of a message; name or number of an API for its request")
     parser.add_argument("--version", type=int, help="version of the message (default: the newest)")
-    parser.add_argument(
-        "--json",
-        metavar="JSON",
-        default="{}",
-        help="the message in Kafka's JSON form, @FILE or - for standard input; fields left out have their defaults",
-    )
+    add_json(parser, "message")
     parser.add_argument("--header", action="store_true", help="with the header of a request or response")
     parser.add_argument("--frame", action="store_true", help="with header and size")
     parser.add_argument("--correlation-id", type=int, metavar="ID", help="correlation id of the header (default: 0)")

@@ -10,10 +10,22 @@ from kwire.command.describe import plain
 from kwire.schema import present_fields, struct_class
 
 if TYPE_CHECKING:
+    import argparse
+
     from kwire.message import Message, Struct
 
 MAX_BODY = 100 << 20
 """Limit of a file with a message: brokers refuse larger requests unless they are configured to accept them."""
+
+
+def add_json(parser: argparse.ArgumentParser, what: str) -> None:
+    """Add the option ``--json``, which gives ``what``: a message or a request."""
+    parser.add_argument(
+        "--json",
+        metavar="JSON",
+        default="{}",
+        help=f"the {what} in Kafka's JSON form, @FILE or - for standard input; fields left out have their defaults",
+    )
 
 
 def read_json(text: str) -> Any:
