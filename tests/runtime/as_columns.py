@@ -1,60 +1,40 @@
-"""What a test decodes, decoded once more as columns: those of the message, or refused."""
+"""What a test decodes, decoded as columns too: those of the message, or refused for the same reason."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
-import pytest
 
-from kwire import STRICT, DecodeError, Policy, is_native
+from kwire import STRICT, DecodeError, Policy
 from kwire.arrow import Columns
 from kwire.message import Message
 from kwire_kafka.arrow import ARROW
 
-
-@contextmanager
-def also_as_columns() -> Iterator[None]:
-    """Decodes within this are repeated as columns, with every column selected and with each by itself.
-
-    Natively nothing is repeated, since methods of compiled classes cannot be replaced.
-    """
-    if is_native():
-        yield
-        return
-    plain = Message.decode.__func__  # type: ignore[attr-defined]
-    seen: list[tuple[type[Message], bytes, int, Policy]] = []
-
-    def decode(cls: type[Message], /, data: Any, version: int, policy: Policy = STRICT, **more: Any) -> Any:
-        if cls.__name__ in ARROW and not more and version in cls.VALID_VERSIONS:
-            seen.append((cls, bytes(data), version, policy))
-        return plain(cls, data, version, policy, **more)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("kwire.arrow.columns.COMPILED", True)  # else interpreted programs would not run
-        patch.setattr(Message, "decode", classmethod(decode))
-        yield
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("kwire.arrow.columns.COMPILED", True)
-        for one in seen:
-            check(*one)
+M = TypeVar("M", bound=Message)
 
 
-def check(cls: type[Message], data: bytes, version: int, policy: Policy) -> None:
-    whole = Columns(cls)
-    found = whole.decode([data], version, policy=policy)
+def decode(cls: type[M], data: bytes, version: int, policy: Policy = STRICT) -> M:
+    """Decode a message, and compare it with its columns, with all of them selected and with each by itself."""
     try:
         message = cls.decode(data, version, policy)
     except DecodeError as error:
-        problem = str(error)
-    else:
-        problem = ""
-    assert str(found.errors.get(0, "")) == problem
-    if problem:
+        check(cls, data, version, policy, error)
+        raise
+    check(cls, data, version, policy, message)
+    return message
+
+
+def check(cls: type[Message], data: bytes, version: int, policy: Policy, decoded: Message | DecodeError) -> None:
+    if cls.__name__ not in ARROW:
         return
-    expected = whole.array([message], version)[0].as_py()
+    whole = Columns(cls)
+    names = [column.name for column in whole.type]
+    found = whole.select(*names).decode([data], version, policy=policy)  # selected, they are never made of objects
+    if isinstance(decoded, DecodeError):
+        assert str(found.errors[0]) == str(decoded)
+        return
+    expected = whole.array([decoded], version)[0].as_py()
     assert repr(found.array[0].as_py()) == repr(expected)  # NaN differs from itself
     for path in paths(whole.type):
         one = whole.select(path)

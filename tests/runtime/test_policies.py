@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,18 +24,11 @@ from kwire_kafka import (
     MetadataRequest,
 )
 from kwire_kafka.api.consumer_group_heartbeat import Assignment
-from tests.runtime.as_columns import also_as_columns
+from tests.runtime.as_columns import decode
 
 PAGE = (Path(__file__).parents[2] / "docs" / "policies.md").read_text()
 API = "0000 01 00000000"  # ApiVersions response v3 up to its tagged fields; tag 1 is an int64, tag 2 an array
 REPLICA_STATE = "01 01 0d 00000002 0000000000000003 00"
-
-
-@pytest.fixture(autouse=True)
-def as_columns() -> Iterator[None]:
-    """Whatever is decoded here is decoded as columns too."""
-    with also_as_columns():
-        yield
 
 
 def rows(pattern: str) -> dict[str, str]:
@@ -46,7 +38,7 @@ def rows(pattern: str) -> dict[str, str]:
 
 
 def response(tags: str) -> Any:
-    return lambda policy: ApiVersionsResponse.decode(bytes.fromhex(API + tags), 3, policy)
+    return lambda policy: decode(ApiVersionsResponse, bytes.fromhex(API + tags), 3, policy)
 
 
 def request(header: str) -> Any:
@@ -114,12 +106,12 @@ ACCEPTED: dict[str, tuple[Any, Any]] = {
         header(client_id="c", unknown_tags=((5, b"\xaa"), (3, b""))),
     ),
     "utf8": (
-        lambda policy: HeartbeatRequest.decode(b"\0\3a\xffb" + bytes(6), 0, policy),
+        lambda policy: decode(HeartbeatRequest, b"\0\3a\xffb" + bytes(6), 0, policy),
         fields(group_id="a\ufffdb"),
     ),
     "client-id-utf8": (request("0002 63ff 00"), header(client_id="c\ufffd")),
     "trailing": (
-        lambda policy: HeartbeatResponse.decode(HeartbeatResponse(error_code=27).encode(0) + b"xx", 0, policy),
+        lambda policy: decode(HeartbeatResponse, HeartbeatResponse(error_code=27).encode(0) + b"xx", 0, policy),
         fields(error_code=27),
     ),
     "records-value": (batch(message(b"\0\0\0\1amore")), values(b"a")),
@@ -135,15 +127,15 @@ def test_the_table_and_the_cases_are_the_same() -> None:
 
 @pytest.mark.parametrize("name", ACCEPTED)
 def test_what_kafka_accepts_and_the_default_refuses(name: str) -> None:
-    decode, check = ACCEPTED[name]
+    read, check = ACCEPTED[name]
     choice, value = re.findall(r'`(\w+)="(\w+)"`', rows("=")[name])[0]
     with pytest.raises(DecodeError):
-        decode(STRICT)
+        read(STRICT)
     all_others: dict[str, Any] = {"tags": "kafka", "utf8": "replace", "trailing": "ignore"}
     with pytest.raises(DecodeError):
-        decode(Policy(**{**all_others, choice: getattr(STRICT, choice)}))
-    check(decode(Policy(**{choice: value})))
-    check(decode(LIKE_KAFKA))
+        read(Policy(**{**all_others, choice: getattr(STRICT, choice)}))
+    check(read(Policy(**{choice: value})))
+    check(read(LIKE_KAFKA))
 
 
 def test_case_tag_below_versions() -> None:
@@ -153,8 +145,8 @@ def test_case_tag_below_versions() -> None:
     wrong = data[:-1] + bytes.fromhex(REPLICA_STATE)
     for policy in (STRICT, LIKE_KAFKA):
         with pytest.raises(DecodeError, match="tag 1 is `replica_state`, which version 12 lacks"):
-            FetchRequest.decode(wrong, 12, policy)
-    read = FetchRequest.decode(wrong, 12, Policy(tags="preserve"))
+            decode(FetchRequest, wrong, 12, policy)
+    read = decode(FetchRequest, wrong, 12, Policy(tags="preserve"))
     assert read == FetchRequest(unknown_tags=((1, bytes.fromhex(REPLICA_STATE)[3:]),))
     assert read.encode(12) == wrong
 
@@ -178,16 +170,16 @@ def test_the_third_table_and_its_cases_are_the_same() -> None:
 def test_what_all_policies_read_as_kafka_does(policy: Policy) -> None:
     data = MetadataRequest(topics=[], allow_auto_topic_creation=True).encode(4)
     assert data[-1] == 1
-    assert MetadataRequest.decode(data[:-1] + b"\x40", 4, policy).allow_auto_topic_creation is True
-    assert MetadataRequest.decode(b"\x80\0\0\0" + data[4:], 4, policy).topics is None
+    assert decode(MetadataRequest, data[:-1] + b"\x40", 4, policy).allow_auto_topic_creation is True
+    assert decode(MetadataRequest, b"\x80\0\0\0" + data[4:], 4, policy).topics is None
     named = ApiVersionsRequest(client_software_name="kw", client_software_version="1").encode(3)
     assert named[0] == 3
     for first in ("8300", "8380808000", "8380808070"):
-        read = ApiVersionsRequest.decode(bytes.fromhex(first) + named[1:], 3, policy)
+        read = decode(ApiVersionsRequest, bytes.fromhex(first) + named[1:], 3, policy)
         assert read.client_software_name == "kw"
     assigned = ConsumerGroupHeartbeatResponse(assignment=Assignment())
     data = assigned.encode(0)
     assert data[-4:] == bytes.fromhex("01 01 00 00")  # the mark, the struct, tagged fields of the message
     for mark in b"\x00", b"\x02", b"\x7f":
-        assert ConsumerGroupHeartbeatResponse.decode(data[:-4] + mark + data[-3:], 0, policy) == assigned
-    assert ConsumerGroupHeartbeatResponse.decode(data[:-4] + b"\x80\0", 0, policy).assignment is None
+        assert decode(ConsumerGroupHeartbeatResponse, data[:-4] + mark + data[-3:], 0, policy) == assigned
+    assert decode(ConsumerGroupHeartbeatResponse, data[:-4] + b"\x80\0", 0, policy).assignment is None

@@ -6,7 +6,6 @@ Java's generated classes are the reference for what the policy ``kafka`` accepts
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -49,19 +48,12 @@ from kwire_kafka.api.fetch import ReplicaState
 from kwire_kafka.api.update_raft_voter import Listener
 from kwire_kafka.coordinator.consumer_group_member_metadata import ClassicMemberMetadata, ClassicProtocol
 from kwire_kafka.index import MODULES
-from tests.runtime.as_columns import also_as_columns
+from tests.runtime.as_columns import decode
 
 KAFKA = Policy(tags="kafka")
 PRESERVE = Policy(tags="preserve")
 REPLACE = Policy(utf8="replace")
 IGNORE = Policy(trailing="ignore")
-
-
-@pytest.fixture(autouse=True)
-def as_columns() -> Iterator[None]:
-    """Whatever is decoded here is decoded as columns too."""
-    with also_as_columns():
-        yield
 
 
 def raw(text: str) -> bytes:
@@ -71,7 +63,7 @@ def raw(text: str) -> bytes:
 
 def refused(cls: type[Message], data: bytes, version: int, policy: Policy = STRICT) -> DecodeError:
     with pytest.raises(DecodeError) as caught:
-        cls.decode(data, version, policy)
+        decode(cls, data, version, policy)
     return caught.value
 
 
@@ -146,33 +138,33 @@ def test_trap_10_trailing_bytes() -> None:
     error = refused(ControlledShutdownRequest, data, 0)
     assert (error.offset, error.path, error.reason) == (4, "", "1 trailing byte")
     refused(ControlledShutdownRequest, data, 0, KAFKA)
-    assert ControlledShutdownRequest.decode(data, 0, IGNORE) == ControlledShutdownRequest(broker_id=3)
-    assert ControlledShutdownRequest.decode(data, 0, LIKE_KAFKA) == ControlledShutdownRequest(broker_id=3)
+    assert decode(ControlledShutdownRequest, data, 0, IGNORE) == ControlledShutdownRequest(broker_id=3)
+    assert decode(ControlledShutdownRequest, data, 0, LIKE_KAFKA) == ControlledShutdownRequest(broker_id=3)
     assert ControlledShutdownRequest.decode_from(data, 0) == (ControlledShutdownRequest(broker_id=3), 4)
 
 
 @pytest.mark.parametrize("byte", ["01", "02", "7f", "80", "ff"])
 def test_trap_11_any_byte_but_zero_is_true(byte: str) -> None:
-    message = MetadataRequest.decode(raw("00000000" + byte), 4)
+    message = decode(MetadataRequest, raw("00000000" + byte), 4)
     assert message.allow_auto_topic_creation is True
     assert message.encode(4) == raw("00000000 01")
-    assert MetadataRequest.decode(raw("00000000 00"), 4).allow_auto_topic_creation is False
+    assert decode(MetadataRequest, raw("00000000 00"), 4).allow_auto_topic_creation is False
 
 
 def test_trap_11_unsigned_numbers() -> None:
     snapshot = ProducerSnapshot(crc=0xFEDCBA98)
     assert snapshot.encode(1) == raw("fedcba98 00000000")
-    assert ProducerSnapshot.decode(raw("fedcba98 00000000"), 1) == snapshot
+    assert decode(ProducerSnapshot, raw("fedcba98 00000000"), 1) == snapshot
     voter = UpdateRaftVoterRequest(listeners=[Listener(name="", host="", port=0xFFFE)])
     data = raw("01 00000000 00000000" + "00" * 16 + "02 01 01 fffe 00 | 0000 0000 00 | 00")
     assert voter.encode(0) == data
-    assert UpdateRaftVoterRequest.decode(data, 0) == voter
+    assert decode(UpdateRaftVoterRequest, data, 0) == voter
 
 
 @pytest.mark.parametrize("bits", ["3ff8000000000000", "8000000000000000", "7ff0000000000000", "7ff8000000000001"])
 def test_trap_11_floats_keep_their_bits(bits: str) -> None:
     data = raw("00000000 0000 ffff 00000001 | 00000000 | 00000001 0001 6b" + bits)
-    message = DescribeClientQuotasResponse.decode(data, 0)
+    message = decode(DescribeClientQuotasResponse, data, 0)
     assert message.entries
     value = message.entries[0].values[0].value
     assert math.isnan(value) or value in (1.5, 0.0, math.inf)
@@ -196,7 +188,7 @@ def test_trap_11_floats_keep_their_bits(bits: str) -> None:
     ],
 )
 def test_trap_12_varints(length: str, expected: str | None) -> None:
-    message = InitProducerIdRequest.decode(raw(length + "00000005 00"), 2)
+    message = decode(InitProducerIdRequest, raw(length + "00000005 00"), 2)
     assert message == InitProducerIdRequest(transactional_id=expected, transaction_timeout_ms=5)
     assert message.encode(2) == raw(("00" if expected is None else "01") + "00000005 00")
 
@@ -220,10 +212,10 @@ def test_trap_12_the_smallest_number_becomes_the_largest_length() -> None:
 
 def test_trap_12_null_bytes_and_arrays_in_long_varints() -> None:
     topic = "02 | 02 74 | 02 | 00000000 8000 00 | 00"
-    message = ProduceRequest.decode(raw("00 0000 00000000" + topic + "00"), 9)
+    message = decode(ProduceRequest, raw("00 0000 00000000" + topic + "00"), 9)
     assert message.topic_data[0].partition_data[0].records is None
-    assert MetadataRequest.decode(raw("8000 00 00 00 00"), 9).topics is None
-    assert MetadataRequest.decode(raw("8100 00 00 00 00"), 9).topics == []
+    assert decode(MetadataRequest, raw("8000 00 00 00 00"), 9).topics is None
+    assert decode(MetadataRequest, raw("8100 00 00 00 00"), 9).topics == []
 
 
 def test_trap_12_a_long_null_at_the_end_is_null_and_does_not_step_back() -> None:
@@ -258,7 +250,7 @@ def test_trap_12_lengths_at_the_edges_of_varints(size: int) -> None:
 
 @pytest.mark.parametrize("length", ["ffff", "fffe", "8000"])
 def test_trap_13_any_negative_length_is_null(length: str) -> None:
-    message = InitProducerIdRequest.decode(raw(length + "00000005"), 0)
+    message = decode(InitProducerIdRequest, raw(length + "00000005"), 0)
     assert message.transactional_id is None
     assert message.encode(0) == raw("ffff 00000005")
     error = refused(HeartbeatRequest, raw(length + "00000000 0000"), 0)
@@ -267,14 +259,14 @@ def test_trap_13_any_negative_length_is_null(length: str) -> None:
 
 @pytest.mark.parametrize("length", ["ffffffff", "fffffffb", "80000000"])
 def test_trap_13_any_negative_count_is_null(length: str) -> None:
-    assert MetadataRequest.decode(raw(length), 1).topics is None
+    assert decode(MetadataRequest, raw(length), 1).topics is None
     assert refused(MetadataRequest, raw(length), 0).path == "topics"
     assert refused(SaslAuthenticateRequest, raw(length), 0).path == "auth_bytes"
 
 
 def test_trap_14_a_long_compact_string_is_refused() -> None:
     longest = "808002" + "78" * 0x7FFF + "00000005 00"
-    assert InitProducerIdRequest.decode(raw(longest), 2).transactional_id == "x" * 0x7FFF
+    assert decode(InitProducerIdRequest, raw(longest), 2).transactional_id == "x" * 0x7FFF
     for policy in (STRICT, LIKE_KAFKA):
         error = refused(InitProducerIdRequest, raw("818002" + "78" * 0x8000 + "00000005 00"), 2, policy)
         assert (error.path, error.reason) == (
@@ -287,12 +279,12 @@ def test_trap_14_invalid_utf8() -> None:
     data = raw("05 61 ff fe 62 00000005 00")
     error = refused(InitProducerIdRequest, data, 2)
     assert (error.path, error.offset, error.data) == ("transactional_id", 2, data)
-    message = InitProducerIdRequest.decode(data, 2, REPLACE)
+    message = decode(InitProducerIdRequest, data, 2, REPLACE)
     assert message.transactional_id == "a\ufffd\ufffdb"
-    assert InitProducerIdRequest.decode(data, 2, LIKE_KAFKA) == message
+    assert decode(InitProducerIdRequest, data, 2, LIKE_KAFKA) == message
     half = raw("06 ed a0 80 ed b0 00000005 00")  # half of a pair of surrogates, and the beginning of another
     refused(InitProducerIdRequest, half, 2)
-    assert InitProducerIdRequest.decode(half, 2, REPLACE).transactional_id == "\ufffd\ufffd"
+    assert decode(InitProducerIdRequest, half, 2, REPLACE).transactional_id == "\ufffd\ufffd"
 
 
 def test_trap_15_counts_are_checked_before_anything_is_made() -> None:
@@ -317,7 +309,7 @@ def test_trap_16_uuids_are_never_null() -> None:
     for name in MODULES:
         cls = PROTOCOL[name]
         assert not [field for field in cls.FIELDS if field.type == "uuid" and field.nullable]
-    assert MetadataRequest.decode(raw("02" + "00" * 16 + "00 00 | 00 00 00"), 11).topics[0].topic_id == ZERO_UUID  # type: ignore[index]
+    assert decode(MetadataRequest, raw("02" + "00" * 16 + "00 00 | 00 00 00"), 11).topics[0].topic_id == ZERO_UUID  # type: ignore[index]
 
 
 def test_trap_17_structs_in_tagged_fields_end_with_tags() -> None:
@@ -326,7 +318,7 @@ def test_trap_17_structs_in_tagged_fields_end_with_tags() -> None:
     message = FetchRequest(replica_state=ReplicaState(replica_id=5, replica_epoch=7), max_bytes=0, session_epoch=0)
     assert message.encode(15) == raw(f"{fetch} 01 | 01 0d {state} 00")
     tagged = raw(f"{fetch} 01 | 01 10 {state} 01 09 01 ff")
-    decoded = FetchRequest.decode(tagged, 15)
+    decoded = decode(FetchRequest, tagged, 15)
     assert decoded.replica_state.unknown_tags == ((9, b"\xff"),)
     assert decoded.encode(15) == tagged
 
@@ -335,7 +327,7 @@ def test_trap_18_the_count_of_tags_is_a_plain_one() -> None:
     message = HeartbeatRequest(unknown_tags=((5, b"\xaa"), (300, b"")))
     data = raw("01 00000000 01 00 | 02 05 01 aa ac02 00")
     assert message.encode(4) == data
-    assert HeartbeatRequest.decode(data, 4) == message
+    assert decode(HeartbeatRequest, data, 4) == message
 
 
 def test_trap_19_tags_are_written_in_ascending_order() -> None:
@@ -370,18 +362,18 @@ def test_trap_20_what_only_javas_generated_code_accepts(tags: str, reason: str) 
     data = raw(API_VERSIONS + tags)
     for policy in (STRICT, PRESERVE):
         assert refused(ApiVersionsResponse, data, 3, policy).reason == reason
-    message = ApiVersionsResponse.decode(data, 3, KAFKA)
+    message = decode(ApiVersionsResponse, data, 3, KAFKA)
     assert message.finalized_features_epoch == (77 if "4d" in tags else -1)
     assert message.zk_migration_ready == ("03" in tags.split())
 
 
 def test_trap_20_the_last_of_duplicates_wins() -> None:
     data = raw(API_VERSIONS + f"02 {EPOCH} 01 08 0000000000000001")
-    assert ApiVersionsResponse.decode(data, 3, KAFKA).finalized_features_epoch == 1
+    assert decode(ApiVersionsResponse, data, 3, KAFKA).finalized_features_epoch == 1
 
 
 def test_trap_20_unknown_tags_keep_their_declared_size() -> None:
-    message = ApiVersionsResponse.decode(raw(API_VERSIONS + "02 09 02 aabb 0a 00"), 3)
+    message = decode(ApiVersionsResponse, raw(API_VERSIONS + "02 09 02 aabb 0a 00"), 3)
     assert message.unknown_tags == ((9, b"\xaa\xbb"), (10, b""))
     for policy in (STRICT, KAFKA, PRESERVE):
         assert "has size 3" in refused(ApiVersionsResponse, raw(API_VERSIONS + "01 09 03 aabb"), 3, policy).reason
@@ -393,8 +385,8 @@ def test_trap_20_a_count_of_tags_that_is_negative() -> None:
         refused(ApiVersionsResponse, raw(API_VERSIONS + "ffffffff0f"), 3, policy)
         refused(ApiVersionsResponse, raw(API_VERSIONS + "01 ffffffff0f 00"), 3, policy)
         refused(ApiVersionsResponse, raw(API_VERSIONS + "01 09 ffffffff0f"), 3, policy)
-    assert ApiVersionsResponse.decode(raw(API_VERSIONS + "ffffffff0f"), 3, KAFKA) == ApiVersionsResponse()
-    odd = ApiVersionsResponse.decode(raw(API_VERSIONS + "01 ffffffff0f 00"), 3, KAFKA)
+    assert decode(ApiVersionsResponse, raw(API_VERSIONS + "ffffffff0f"), 3, KAFKA) == ApiVersionsResponse()
+    odd = decode(ApiVersionsResponse, raw(API_VERSIONS + "01 ffffffff0f 00"), 3, KAFKA)
     assert odd.unknown_tags == ((-1, b""),)
     with pytest.raises(EncodeError):
         odd.encode(3)
@@ -407,7 +399,7 @@ def test_trap_21_a_known_tag_below_its_versions() -> None:
     for policy in (STRICT, KAFKA):
         error = refused(FetchRequest, data, 12, policy)
         assert "tag 1 is `replica_state`, which version 12 lacks" in error.reason
-    message = FetchRequest.decode(data, 12, PRESERVE)
+    message = decode(FetchRequest, data, 12, PRESERVE)
     assert message.unknown_tags == ((1, b"\xab\xcd"),)
     assert message.replica_state == ReplicaState()
     assert message.encode(12) == data
@@ -415,7 +407,7 @@ def test_trap_21_a_known_tag_below_its_versions() -> None:
 
 def test_trap_22_unknown_tags_survive() -> None:
     data = raw("01 00000000 01 00 | 01 feffffff07 03 010203")
-    message = HeartbeatRequest.decode(data, 4)
+    message = decode(HeartbeatRequest, data, 4)
     assert message.unknown_tags == ((2**31 - 2, b"\1\2\3"),)
     assert message.encode(4) == data
 
@@ -423,7 +415,7 @@ def test_trap_22_unknown_tags_survive() -> None:
 def test_trap_22_the_tag_that_kafka_does_not_write() -> None:
     data = raw("01 00000000 01 00 | 01 ffffffff07 00")
     refused(HeartbeatRequest, data, 4)
-    odd = HeartbeatRequest.decode(data, 4, KAFKA)
+    odd = decode(HeartbeatRequest, data, 4, KAFKA)
     assert odd.unknown_tags == ((2**31 - 1, b""),)
     with pytest.raises(EncodeError):
         odd.encode(4)
@@ -440,11 +432,11 @@ def test_trap_23_tagged_fields_at_their_default_are_left_out() -> None:
     )
     data = raw(API_VERSIONS + "02 | 00 08 02 0266 0001 0002 00 | 02 08 02 0267 0003 0002 00")
     assert full.encode(3) == data
-    assert ApiVersionsResponse.decode(data, 3) == full
+    assert decode(ApiVersionsResponse, data, 3) == full
 
 
 def test_trap_23_a_default_that_arrives_is_not_written_again() -> None:
-    message = ApiVersionsResponse.decode(raw(API_VERSIONS + "01 03 01 00"), 3)
+    message = decode(ApiVersionsResponse, raw(API_VERSIONS + "01 03 01 00"), 3)
     assert message == ApiVersionsResponse()
     assert message.encode(3) == raw(API_VERSIONS + "00")
 
@@ -452,11 +444,11 @@ def test_trap_23_a_default_that_arrives_is_not_written_again() -> None:
 def test_trap_23_null_by_default_differs_from_empty() -> None:
     null, empty = FetchSnapshotRequest(cluster_id=None), FetchSnapshotRequest(cluster_id="")
     assert empty.encode(0) == null.encode(0)[:-1] + raw("01 00 01 01")
-    assert FetchSnapshotRequest.decode(empty.encode(0), 0) == empty != null
+    assert decode(FetchSnapshotRequest, empty.encode(0), 0) == empty != null
     nobody, unset = PartitionChangeRecord(isr=[]), PartitionChangeRecord()
     assert nobody.encode(0) == unset.encode(0)[:-1] + raw("01 00 01 01")
-    assert PartitionChangeRecord.decode(nobody.encode(0), 0).isr == []
-    assert PartitionChangeRecord.decode(unset.encode(0), 0).isr is None
+    assert decode(PartitionChangeRecord, nobody.encode(0), 0).isr == []
+    assert decode(PartitionChangeRecord, unset.encode(0), 0).isr is None
 
 
 def test_trap_23_a_struct_at_its_default_is_left_out() -> None:
@@ -483,7 +475,7 @@ HEARTBEAT = "00000000 0000 00 00 00000000 00000000"
 
 @pytest.mark.parametrize("mark", ["ff", "fe", "80"])
 def test_trap_25_an_untagged_struct_that_is_null(mark: str) -> None:
-    message = ConsumerGroupHeartbeatResponse.decode(raw(HEARTBEAT + mark + "00"), 0)
+    message = decode(ConsumerGroupHeartbeatResponse, raw(HEARTBEAT + mark + "00"), 0)
     assert message.assignment is None
     assert message.encode(0) == raw(HEARTBEAT + "ff 00")
 
@@ -491,13 +483,13 @@ def test_trap_25_an_untagged_struct_that_is_null(mark: str) -> None:
 @pytest.mark.parametrize("mark", ["ff", "fe", "80"])
 def test_trap_25_what_follows_the_mark_of_null_is_not_of_the_struct(mark: str) -> None:
     """Here the tags after it could be read as an assignment too."""
-    message = ConsumerGroupHeartbeatResponse.decode(raw(HEARTBEAT + mark + "01 00 00"), 0)
+    message = decode(ConsumerGroupHeartbeatResponse, raw(HEARTBEAT + mark + "01 00 00"), 0)
     assert (message.assignment, message.unknown_tags) == (None, ((0, b""),))
 
 
 @pytest.mark.parametrize("mark", ["01", "00", "02", "7f"])
 def test_trap_25_an_untagged_struct_that_is_there(mark: str) -> None:
-    message = ConsumerGroupHeartbeatResponse.decode(raw(HEARTBEAT + mark + "01 00 | 00"), 0)
+    message = decode(ConsumerGroupHeartbeatResponse, raw(HEARTBEAT + mark + "01 00 | 00"), 0)
     assert message.assignment == Assignment()
     assert message.encode(0) == raw(HEARTBEAT + "01 | 01 00 | 00")
 
@@ -509,7 +501,7 @@ MEMBER = "01 01 01 01 01 01 ffffffff 01"
 def test_trap_25_a_tagged_struct_that_is_null(mark: str) -> None:
     """Java asks whether the varint is at most zero."""
     size = f"{len(raw(mark)):02x}"
-    message = ConsumerGroupMemberMetadataValue.decode(raw(f"{MEMBER} 01 | 00 {size} {mark}"), 0)
+    message = decode(ConsumerGroupMemberMetadataValue, raw(f"{MEMBER} 01 | 00 {size} {mark}"), 0)
     assert message.classic_member_metadata is None
     assert message.encode(0) == raw(f"{MEMBER} 01 | 00 01 00")
 
@@ -519,7 +511,7 @@ def test_trap_25_nothing_follows_the_mark_of_null_in_a_tagged_field(mark: str) -
     member = "0000afc8 | 02 | 02 70 03 beef 00 | 00"
     size = f"{len(raw(mark)) + len(raw(member)):02x}"
     with pytest.raises(DecodeError, match="classic_member_metadata"):
-        ConsumerGroupMemberMetadataValue.decode(raw(f"{MEMBER} 01 | 00 {size} {mark} {member}"), 0)
+        decode(ConsumerGroupMemberMetadataValue, raw(f"{MEMBER} 01 | 00 {size} {mark} {member}"), 0)
 
 
 @pytest.mark.parametrize("mark", ["01", "02", "8100", "ffffffff07"])
@@ -527,7 +519,7 @@ def test_trap_25_a_tagged_struct_that_is_there(mark: str) -> None:
     """The mark is a varint, and counts to the size of the tag."""
     member = "0000afc8 | 02 | 02 70 03 beef 00 | 00"
     size = f"{len(raw(mark)) + len(raw(member)):02x}"
-    message = ConsumerGroupMemberMetadataValue.decode(raw(f"{MEMBER} 01 | 00 {size} {mark} {member}"), 0)
+    message = decode(ConsumerGroupMemberMetadataValue, raw(f"{MEMBER} 01 | 00 {size} {mark} {member}"), 0)
     protocols = [ClassicProtocol(name="p", metadata=b"\xbe\xef")]
     expected = ClassicMemberMetadata(session_timeout_ms=45000, supported_protocols=protocols)
     assert message.classic_member_metadata == expected
@@ -536,7 +528,7 @@ def test_trap_25_a_tagged_struct_that_is_there(mark: str) -> None:
 
 def test_trap_25_a_mark_of_two_bytes_is_not_one_and_the_first_byte_of_the_struct() -> None:
     """These bytes would be an assignment too if the struct began at the second byte of its mark."""
-    message = ConsumerGroupMemberMetadataValue.decode(raw(f"{MEMBER} 01 | 00 0b 8100 00000001 01 01 02 01 aa"), 0)
+    message = decode(ConsumerGroupMemberMetadataValue, raw(f"{MEMBER} 01 | 00 0b 8100 00000001 01 01 02 01 aa"), 0)
     assert message.classic_member_metadata == ClassicMemberMetadata(
         session_timeout_ms=1, unknown_tags=((2, b"\xaa"),)
     )
@@ -544,18 +536,18 @@ def test_trap_25_a_mark_of_two_bytes_is_not_one_and_the_first_byte_of_the_struct
 
 def test_trap_26_a_tagged_null() -> None:
     """A string, an array: one byte, zero."""
-    record = AbortTransactionRecord.decode(raw("01 | 00 01 00"), 0)
+    record = decode(AbortTransactionRecord, raw("01 | 00 01 00"), 0)
     assert record == AbortTransactionRecord(reason=None)
     assert record.encode(0) == raw("00")
-    assert AbortTransactionRecord.decode(raw("01 | 00 01 01"), 0).encode(0) == raw("01 | 00 01 01")
-    change = PartitionChangeRecord.decode(raw("00000000" + "00" * 16 + "01 | 00 01 00"), 0)
+    assert decode(AbortTransactionRecord, raw("01 | 00 01 01"), 0).encode(0) == raw("01 | 00 01 01")
+    change = decode(PartitionChangeRecord, raw("00000000" + "00" * 16 + "01 | 00 01 00"), 0)
     assert change == PartitionChangeRecord(partition_id=0)
 
 
 def test_trap_27_null_in_json_is_no_null_default() -> None:
     assert ConsumerGroupMemberMetadataValue().classic_member_metadata == ClassicMemberMetadata()
     assert ConsumerGroupMemberMetadataValue().encode(0) == raw(MEMBER + "00")
-    decoded = ConsumerGroupMemberMetadataValue.decode(raw(MEMBER + "00"), 0)
+    decoded = decode(ConsumerGroupMemberMetadataValue, raw(MEMBER + "00"), 0)
     assert decoded.classic_member_metadata == ClassicMemberMetadata()
     null = ConsumerGroupMemberMetadataValue(classic_member_metadata=None)
     assert null != decoded
@@ -566,9 +558,9 @@ def test_trap_28_records_are_compact_in_flexible_versions() -> None:
     topic = "0000000{} | 0001 74 | 00000001 | 00000000"
     classic = raw("ffff 0000 00000000" + topic.format(1) + "00000003 aabbcc")
     compact = raw("00 0000 00000000 | 02 | 02 74 | 02 | 00000000 04 aabbcc 00 | 00 | 00")
-    message = ProduceRequest.decode(classic, 3)
+    message = decode(ProduceRequest, classic, 3)
     assert message.topic_data[0].partition_data[0].records == b"\xaa\xbb\xcc"
-    assert ProduceRequest.decode(compact, 9) == message
+    assert decode(ProduceRequest, compact, 9) == message
     assert (message.encode(3), message.encode(9)) == (classic, compact)
 
 
@@ -581,13 +573,13 @@ def test_trap_28_records_are_null_by_default_even_where_they_may_not_be() -> Non
         message.encode(0)
     assert caught.value.path == "topics[0].partitions[0].unaligned_records"
     partition.unaligned_records = b""
-    assert FetchSnapshotResponse.decode(message.encode(0), 0) == message
+    assert decode(FetchSnapshotResponse, message.encode(0), 0) == message
 
 
 def test_trap_29_absent_fields_read_as_their_defaults() -> None:
-    message = VoteRequest.decode(raw("00 01 00"), 0)
+    message = decode(VoteRequest, raw("00 01 00"), 0)
     assert (message.voter_id, message.cluster_id, message.topics) == (-1, None, [])
-    assert FetchRequest.decode(raw("ffffffff 00000000 00000000 00000000"), 0).max_bytes == 0x7FFFFFFF
+    assert decode(FetchRequest, raw("ffffffff 00000000 00000000 00000000"), 0).max_bytes == 0x7FFFFFFF
 
 
 def test_trap_30_defaults_in_hexadecimal() -> None:
@@ -601,16 +593,16 @@ def test_trap_31_versions_that_follow_from_tagged_versions() -> None:
     assert cluster_id.versions == cluster_id.nullable == cluster_id.tagged == range(2)
     data = FetchSnapshotRequest(cluster_id="c").encode(0)
     assert data.endswith(raw("01 00 02 02 63"))
-    assert FetchSnapshotRequest.decode(data, 0).cluster_id == "c"
+    assert decode(FetchSnapshotRequest, data, 0).cluster_id == "c"
 
 
 def test_trap_32_nullable_only_where_the_field_exists() -> None:
     """ErrorMessage may be null in 0+ and exists in 1+; Topics of OffsetFetch exist in 0-7, nullable from 2."""
     field = next(field for field in _create_topics_result().FIELDS if field.name == "error_message")
     assert field.versions == field.nullable == range(1, 8)
-    result = CreateTopicsResponse.decode(raw("00000001 0001 74 0000 ffff"), 1).topics[0]
+    result = decode(CreateTopicsResponse, raw("00000001 0001 74 0000 ffff"), 1).topics[0]
     assert result.error_message is None
-    assert OffsetFetchRequest.decode(raw("0001 67 ffffffff"), 2).topics is None
+    assert decode(OffsetFetchRequest, raw("0001 67 ffffffff"), 2).topics is None
     assert refused(OffsetFetchRequest, raw("0001 67 ffffffff"), 1).path == "topics"
     with pytest.raises(EncodeError) as caught:
         OffsetFetchRequest(group_id="g", topics=None).encode(1)
@@ -618,20 +610,20 @@ def test_trap_32_nullable_only_where_the_field_exists() -> None:
 
 
 def _create_topics_result() -> type[Any]:
-    return type(CreateTopicsResponse.decode(raw("00000001 0001 74 0000"), 0).topics[0])
+    return type(decode(CreateTopicsResponse, raw("00000001 0001 74 0000"), 0).topics[0])
 
 
 def test_trap_35_structs_live_within_the_versions_of_their_message() -> None:
     """One struct, used by two fields: its fields follow the version of the message, wherever it stands."""
     ungrouped = raw("00000001 00000002 | 00000001 | 0001 74")
     partition = "00000003 00000002 00000001 00000005 00000000 00000007 00000000"
-    old = UpdateMetadataRequest.decode(ungrouped + raw(partition + "00000000"), 0)
+    old = decode(UpdateMetadataRequest, ungrouped + raw(partition + "00000000"), 0)
     assert old.ungrouped_partition_states[0].topic_name == "t"
     assert old.ungrouped_partition_states[0].offline_replicas == []
     data = raw(
         "00000001 00000002 ffffffffffffffff | 00000001 | 0001 74 | 00000001" + partition + "00000000 | 00000000"
     )
-    new = UpdateMetadataRequest.decode(data, 5)
+    new = decode(UpdateMetadataRequest, data, 5)
     state = new.topic_states[0].partition_states[0]
     assert (state.topic_name, state.partition_index, state.zk_version) == ("", 3, 7)
     assert new.encode(5) == data
@@ -639,7 +631,7 @@ def test_trap_35_structs_live_within_the_versions_of_their_message() -> None:
 
 def test_trap_36_duplicates_in_a_map_are_kept_in_order() -> None:
     data = raw("00000003 0001 62 0001 61 0001 62")
-    message = MetadataRequest.decode(data, 0)
+    message = decode(MetadataRequest, data, 0)
     assert [topic.name for topic in message.topics or ()] == ["b", "a", "b"]
     assert message.encode(0) == data
 
@@ -651,8 +643,8 @@ def test_trap_46_topic_ids_replace_names() -> None:
     """Fetch is the same in 12 and 13 but for the name, which an id takes the place of."""
     partition = "02 00000007 ffffffff 0000000000000005 ffffffff ffffffffffffffff 00000400 00 | 00"
     fetch = "00000000 00000001 00000400 00 00000000 ffffffff 02 | {} " + partition + " | 01 01 00"
-    named = FetchRequest.decode(raw("ffffffff" + fetch.format("03 7431")), 12)
-    known = FetchRequest.decode(raw("ffffffff" + fetch.format(TOPIC_ID)), 13)
+    named = decode(FetchRequest, raw("ffffffff" + fetch.format("03 7431")), 12)
+    known = decode(FetchRequest, raw("ffffffff" + fetch.format(TOPIC_ID)), 13)
     assert [(topic.topic, topic.topic_id) for topic in named.topics] == [("t1", ZERO_UUID)]
     assert [(topic.topic, topic.topic_id) for topic in known.topics] == [("", Uuid(raw(TOPIC_ID)))]
     assert named.topics[0].partitions == known.topics[0].partitions
@@ -684,13 +676,13 @@ def test_trap_46_since_when_topics_have_ids_alone(name: str, path: str, first: i
 
 def test_trap_46_metadata_tells_which_id_has_which_name() -> None:
     """Since version 12 a topic may be asked for by its id alone, and then the name is null until it is known."""
-    request = MetadataRequest.decode(raw(f"02 {TOPIC_ID} 00 00 | 00 00 00"), 12)
+    request = decode(MetadataRequest, raw(f"02 {TOPIC_ID} 00 00 | 00 00 00"), 12)
     assert request.topics is not None
     assert (request.topics[0].topic_id, request.topics[0].name) == (Uuid(raw(TOPIC_ID)), None)
     topic = f"0064 00 {TOPIC_ID} 00 01 80000000 00"
     response = raw(f"00000000 01 00 ffffffff 02 | {topic} | 00")
-    answer = MetadataResponse.decode(response, 12)
+    answer = decode(MetadataResponse, response, 12)
     assert (answer.topics[0].topic_id, answer.topics[0].name) == (Uuid(raw(TOPIC_ID)), None)
     assert refused(MetadataResponse, response[:-2] + raw("00 00"), 11).path == "topics[0].name"
     by_id = raw(f"02 00 {TOPIC_ID} 00 | 00000001 00")
-    assert DeleteTopicsRequest.decode(by_id, 6).topics[0].topic_id == Uuid(raw(TOPIC_ID))
+    assert decode(DeleteTopicsRequest, by_id, 6).topics[0].topic_id == Uuid(raw(TOPIC_ID))
