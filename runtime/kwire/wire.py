@@ -34,7 +34,9 @@ def give_up() -> NoReturn:
 
 
 def checked(value: Any) -> Any:
-    """``value``: mypyc checks the type of what is assigned from here, but of no value that a setter was given."""
+    """``value`` of a setter, which is not ``None``. Natively, the assignment that follows checks its type."""
+    if value is None:
+        raise TypeError("expected a struct, got None")
     return value
 
 

@@ -146,6 +146,13 @@ def test_constructors_take_names_only_and_know_them() -> None:
         HeartbeatRequest().group = "g"  # type: ignore[attr-defined]
 
 
+def test_a_tagged_struct_cannot_become_none() -> None:
+    message = FetchRequest(replica_state=ReplicaState(replica_id=3))
+    with pytest.raises(TypeError, match="expected a struct, got None"):
+        message.replica_state = None  # type: ignore[assignment]
+    assert message.replica_state.replica_id == 3
+
+
 def test_replace() -> None:
     message = FetchRequest(max_bytes=5, replica_state=ReplicaState(replica_id=3), unknown_tags=((9, b""),))
     changed = message.replace(max_bytes=6)
