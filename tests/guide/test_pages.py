@@ -1,0 +1,169 @@
+"""What the pages of a small protocol say and where their links lead: snapshots to read whenever one changes."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from html.parser import HTMLParser
+
+import pytest
+from syrupy.assertion import SnapshotAssertion
+
+from kwirec.diagnostics.examples import clock, enum, field, request, response, tagged, value
+from kwirec.driver import guide_inputs
+from kwirec.guide.site import emit_site
+from tests.guide.conftest import loaded
+
+DEFINITIONS = {
+    "time_keeping/ClockRequest": request(
+        field("Zone", aliases=["Region"], nullableVersions="2+", about="A `zone`, or null."),
+        field("Moon", "int8", enum="Phase", versions="1+", default="4", ignorable=True),
+        field("Alarms", "[]Alarm", versions="0-1", fields=[field("Hour", "int8", mapKey=True)]),
+        tagged("Watcher", 0, default="me", entityType="groupId", since="1.1.0"),
+        apiKey=7,
+        listeners=["broker", "controller"],
+        aliases=["WatchRequest"],
+    ),
+    "time_keeping/ClockResponse": response(field("ErrorCode", "int16"), field("Minute", "int16"), apiKey=7),
+    "waking/AlarmRequest": request(
+        name="AlarmRequest", apiKey=1, validVersions="0", flexibleVersions="none", listeners=["broker"]
+    ),
+    "waking/AlarmResponse": response(
+        field("ErrorCode", "int16"),
+        field("Moons", "[]int8", enum="Phase"),
+        name="AlarmResponse",
+        apiKey=1,
+        validVersions="0",
+        flexibleVersions="none",
+    ),
+    "gears/GearRecord": clock(
+        field("Teeth", "uint16"), type="metadata", name="GearRecord", apiKey=5, validVersions="0-1"
+    ),
+    "Phase": enum(value("NEW_MOON", 4), value("FULL", 5)),
+}
+CLOCK = {"name": "Clock", "accepts": "0-2", "unstable": "2", "deprecated": "0"}
+RELEASES = {
+    "1.0.0": {7: {"name": "Watch", "accepts": "0", "deprecated": "0"}, 1: {"name": "Alarm", "accepts": "0"}},
+    "1.1.0": {7: CLOCK, 9: {"name": "Bell", "accepts": "0"}},
+    "1.1.1": {7: CLOCK, 9: {"name": "Bell", "accepts": "0"}},
+    "2.0.0": {7: {"name": "Clock", "accepts": "1-2", "advertises": "0-2"}},
+}
+ERRORS = [
+    {"code": 7, "name": "TOO_LATE", "retriable": True, "since": "1.1.0", "about": "It is `late`."},
+    {"code": 0, "name": "NONE", "retriable": False, "since": "0.9.0", "about": "All is well."},
+    {"code": 40, "name": "NO_CLOCK", "retriable": False, "about": "Nobody knows."},
+    {"code": 1, "name": "TOO_EARLY", "retriable": True, "about": "Only made up answers have it."},
+]
+EXAMPLES = [
+    {"source": "broker 1.0.0", "message": "ClockResponse", "version": 0, "hex": "0007 0028"},
+    {"source": "broker 1.1.0", "message": "ClockResponse", "version": 1, "hex": "0000 0007 00"},
+]
+CHAPTER = """\
+# How *clocks* tick
+
+A clock has
+hands.  It ticks `tick_ms`, see [the moon](../enums.html#Phase). KIP-12 says so.
+
+## The hands
+
+| hand | `ms` |
+|---|---:|
+| short | 3600 |
+
+## The hands
+
+    code < of KIP-3
+"""
+
+
+class Shown(HTMLParser):
+    """One part of a page as lines: blocks with their ids and classes, and ``[links](with their addresses)``."""
+
+    BLOCKS = re.compile("article|dd|details|div|dt|footer|h1|h2|h3|li|p|pre|script|section|select|summary|tr")
+    ATTRIBUTES = re.compile("aria-current|checked|colspan|hidden|open|title|value|data-.*")
+    STYLES = re.compile("number|doc|at|type|size|lives|default|value|scroll|depth-0|offset|faint")
+
+    def __init__(self, text: str, part: str) -> None:
+        super().__init__()
+        self.lines = [""]
+        self.part = part
+        self.ends: list[str] = []
+        self.is_shown = False
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        found = {name: value or "" for name, value in attrs}
+        self.is_shown |= tag in ("title", self.part)
+        classes = "".join(f".{name}" for name in found.get("class", "").split() if not self.STYLES.fullmatch(name))
+        name = (f"#{found['id']}" if "id" in found else "") + classes
+        name += "".join(f" {key}={text}" for key, text in found.items() if self.ATTRIBUTES.fullmatch(key))
+        begin, end = "", ""
+        if self.BLOCKS.fullmatch(tag):
+            self.lines.append("")
+            begin = f"{tag}{name}: "
+        elif tag == "a":
+            begin, end = f"{name}[", f"]({found['href']})"
+        elif tag == "code":
+            begin = end = "`"
+        elif tag in ("td", "th", "option", "label"):
+            begin, end = f"{name} ", " |"
+        elif tag == "input":
+            begin = f"<{name}>"
+        elif name:
+            begin, end = f"<{name} ", ">"
+        self.say(begin)
+        if tag not in ("input", "wbr", "meta", "link", "img"):
+            self.ends.append(end)
+
+    def handle_endtag(self, tag: str) -> None:
+        self.say(self.ends.pop())
+        self.is_shown &= tag not in ("title", self.part)
+
+    def handle_data(self, data: str) -> None:
+        self.say(data if data.strip() else "")
+
+    def say(self, text: str) -> None:
+        self.lines[-1] += text if self.is_shown else ""
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
+    folder = tmp_path_factory.mktemp("clocks")
+    texts = {f"{name}.json": text for name, text in DEFINITIONS.items()} | {
+        "releases.json": json.dumps(
+            {name: {"source": f"source of {name}", "apis": apis} for name, apis in RELEASES.items()}
+        ),
+        "errors.json": json.dumps(ERRORS),
+        "examples.jsonl": "\n".join(map(json.dumps, EXAMPLES)),
+        "kips.json": json.dumps({"ClockRequest": {"1": [12, 848]}}),
+        "guide/10-ticking.md": CHAPTER,
+        "docs/README.md": "# All clocks\n\nSee [hands](hands.md).",
+        "docs/hands.md": "# Hands\n\nThey turn.",
+    }
+    for name, text in texts.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text, "utf-8")
+    given = guide_inputs(loaded(folder), [folder], title="Clocks", package="clocks", docs=[folder / "docs"])
+    return {one.path: one.text for one in emit_site(given) if one.path.endswith(".html")}
+
+
+PAGES = [
+    *("api/alarm.html", "api/clock.html", "enums.html", "errors.html", "guide/ticking.html", "index.html"),
+    *("metadata/gear_record.html", "project/docs/README.html", "project/docs/hands.html", "releases/1.0.0.html"),
+    *("releases/1.1.0.html", "releases/2.0.0.html", "releases/index.html", "types.html"),
+]
+
+
+def test_which_pages_there_are(pages: Mapping[str, str]) -> None:
+    assert sorted(pages) == PAGES
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_what_a_page_says(pages: Mapping[str, str], path: str, snapshot: SnapshotAssertion) -> None:
+    assert "\n".join(filter(None, Shown(pages[path], "main").lines)) == snapshot
+
+
+@pytest.mark.parametrize("path", ["index.html", "releases/1.0.0.html"])
+def test_what_the_navigation_lists(pages: Mapping[str, str], path: str, snapshot: SnapshotAssertion) -> None:
+    assert "\n".join(filter(None, Shown(pages[path], "nav").lines)) == snapshot
