@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from kwirec.diagnostics.examples import ABSENT, Node, clock, enum, field, files, request, tagged, value
+from kwirec.diagnostics.examples import ABSENT, Node, clock, enum, field, files, request, response, tagged, value
 from kwirec.diff import changes as c
 from kwirec.diff import compare
 from tests.diff.support import Load
@@ -51,6 +53,25 @@ CASES: dict[str, tuple[str, str, list[str]]] = {
         clock(field("A", "int64"), B, name="Alarm", type="metadata", apiKey=3),
         clock(field("A", "int32"), C, name="Bell", type="metadata", apiKey=3),
         ["MessageRemoved Alarm - 0,1,2", "MessageAdded Bell - 0,1,2"],
+    ),
+    "requests of a number that have nothing in common are two, and so are their responses": (
+        files(request(A, B), response(field("X", "int64"))),
+        files(request(field("P", "int64"), name="BellRequest"), response(field("X", "int64"), name="BellResponse")),
+        [
+            "MessageAdded BellRequest - 0,1,2",
+            "ApiKeyReused BellRequest ClockRequest -",
+            "MessageAdded BellResponse - 0,1,2",
+            "MessageRemoved ClockRequest - 0,1,2",
+            "MessageRemoved ClockResponse - 0,1,2",
+        ],
+    ),
+    "responses decide where requests have no fields": (
+        files(request(), response(field("X", "int64"))),
+        files(request(name="BellRequest"), response(field("X", "int64"), name="BellResponse")),
+        [
+            "MessageRenamed BellRequest ClockRequest - 0,1,2",
+            "MessageRenamed BellResponse ClockResponse - 0,1,2",
+        ],
     ),
     # Stability
     "an unstable version settles": (
@@ -178,6 +199,25 @@ def told(change: c.Change) -> str:
 def test_changes(load: Load, case: str) -> None:
     before, after, expected = CASES[case]
     assert [told(change) for change in compare(load(before, "old"), load(after))] == expected
+
+
+@pytest.mark.parametrize(
+    ("modules", "expected"),
+    [
+        (("a", "a"), ["MessageRenamed Bell Alarm - 0,1,2"]),
+        ((None, "a"), ["MessageRenamed Bell Alarm - 0,1,2"]),
+        (("a", "b"), ["MessageRemoved Alarm - 0,1,2", "MessageAdded Bell - 0,1,2"]),
+    ],
+)
+def test_records_of_a_number_are_two_in_different_modules(
+    load: Load, modules: tuple[str | None, str], expected: list[str]
+) -> None:
+    schemas = [load(clock(A, B, name=name, type="metadata", apiKey=3), name) for name in ("Alarm", "Bell")]
+    old, new = (
+        replace(schema, messages=(replace(schema.messages[0], module=module),))
+        for schema, module in zip(schemas, modules, strict=True)
+    )
+    assert [told(change) for change in compare(old, new)] == expected
 
 
 def test_a_new_version_names_the_fields_that_can_be_null_or_are_tagged_only_now(load: Load) -> None:

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from kwirec.diagnostics.diagnostic import Report
-from kwirec.diagnostics.examples import clock, field, struct
+from kwirec.diagnostics.diagnostic import Report, Severity
+from kwirec.diagnostics.examples import clock, field, krammar, request, response, struct, tagged
 from kwirec.diff import Level, compare, judge
 from kwirec.diff.markdown import render_markdown
 from kwirec.diff.sides import Side, SideError, read_sides
@@ -53,6 +53,125 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.fixture
+def union(tmp_path: Path) -> Path:
+    """A union of three releases; that of 1.1.0 is known by what its brokers accepted, without definitions."""
+
+    def facts(**versions: str) -> dict[str, object]:
+        return {"source": "definitions", "apis": {"900": {"name": "Clock", "accepts": "0", **versions}}}
+
+    texts = {
+        "ClockRequest.json": request(
+            field("A", "int8", versions="0"),
+            field("B", "Inner", fields=[field("X", "int8", versions="2+"), field("Y", "int8", versions="3+")]),
+            tagged("C", 0, since="1.9.0"),
+            tagged("D", 1, since="1.10.0"),
+            validVersions="0-3",
+            deprecatedVersions="0-1",
+            latestVersionUnstable=True,
+        ),
+        "ClockResponse.json": response(field("A", "int8"), validVersions="0-3", latestVersionUnstable=True),
+        "Zoo.json": clock(name="Zoo", aliases=["Ark"]),
+        "Gone.json": clock(name="Gone"),
+        "Late.json": clock(name="Late"),
+        "releases.json": {
+            "1.10.0": facts(accepts="2-3", unstable="2"),
+            "1.9.0": facts(accepts="1-2", unstable="2", deprecated="1") | {"unpublished": ["Gone"]},
+            "1.1.0": facts(accepts="1", unstable="1"),
+        },
+        "layouts.json": {
+            "releases": ["1.9.0", "1.10.0"],
+            "messages": {
+                "ClockRequest": {"1": {"a": "1.9.0"}, "2": {"b": "1.9.0..1.10.0"}, "3": {"c": "1.10.0"}},
+                "ClockResponse": {"1": {"a": "1.9.0"}, "2": {"b": "1.9.0..1.10.0"}, "3": {"c": "1.10.0"}},
+                "Zoo": {"0": {"d": "1.9.0..1.10.0"}},
+                "Gone": {"0": {"d": "1.10.0"}},
+                "Late": {"0": {"e": "1.10.0"}},
+            },
+        },
+        "exceptions.json": [{"message": "Zoo", "version": 0, "releases": "1.9.0", "reason": "wider"}],
+    }
+    folder = tmp_path / "union"
+    folder.mkdir()
+    for name, text in texts.items():
+        (folder / name).write_text(text if isinstance(text, str) else json.dumps(text))
+    return folder
+
+
+def test_a_release_is_the_union_without_what_it_did_not_have(union: Path) -> None:
+    def shown(side: Side) -> dict[str, tuple[str, str, bool, list[str]]]:
+        return {
+            one.name: (
+                str(one.valid),
+                str(one.deprecated),
+                one.latest_unstable,
+                [field.name for struct in one.structs for field in struct.fields],
+            )
+            for one in side.schema.messages
+        }
+
+    old, new = sides("release:1.9.0", "release:1.10.0", union)
+    assert shown(old) == {
+        "ClockRequest": ("1-2", "1", True, ["B", "C", "X"]),
+        "ClockResponse": ("1-2", "none", False, ["A"]),
+    }
+    assert shown(new) == {
+        "ClockRequest": ("2-3", "none", False, ["B", "C", "D", "X", "Y"]),
+        "ClockResponse": ("2-3", "none", False, ["A"]),
+        "Late": ("0", "none", False, []),
+    }
+    assert old.incomparable == {"Zoo", "Gone"}
+    assert new.incomparable == frozenset()
+    oldest, _ = sides("release:1.1.0", "release:1.10.0", union)
+    assert shown(oldest) == {
+        "ClockRequest": ("1", "none", True, ["B"]),
+        "ClockResponse": ("1", "none", False, ["A"]),
+    }
+
+
+def test_what_a_release_has_otherwise_is_not_compared_under_its_former_name(union: Path, tmp_path: Path) -> None:
+    (tmp_path / "new").mkdir()
+    for name in ("Ark", "Bell"):
+        (tmp_path / "new" / f"{name}.json").write_text(clock(name=name))
+    _, new = sides("release:1.9.0", str(tmp_path / "new"), union)
+    assert [one.name for one in new.schema.messages] == ["Bell"]
+
+
+def test_an_unknown_release_is_told_those_that_there_are(union: Path) -> None:
+    with pytest.raises(SideError) as caught:
+        sides("release:1.9.1", "release:1.10.0", union)
+    known = "1.1.0, 1.9.0, 1.10.0"
+    assert str(caught.value) == f"unknown release `1.9.1`: the union in `{union.as_posix()}` has {known}"
+
+
+def test_warnings_about_a_side_are_not_told(tmp_path: Path) -> None:
+    path = tmp_path / "Clock.json"
+    path.write_text(clock(field("A", versions="0-3"), validVersions="0-2"))
+    report = Report()
+    assert load([path], report)
+    assert {one.severity for one in report.diagnostics} == {Severity.WARNING}
+    assert names(*sides(str(path), str(path))) == []
+
+
+@pytest.mark.parametrize("old", ["{0}", "git:HEAD:defs/Clock"])
+def test_a_notation_is_that_of_files_whose_suffix_does_not_tell(repository: Path, old: str) -> None:
+    path = repository / "defs" / "Clock"
+    path.write_text(krammar())
+    git("add", "defs")
+    git("commit", "--quiet", "--message", "v3")
+    report = Report()
+    read_sides(old.format(path), "defs/Clock.json", UNION, report, "krammar")
+    assert report.diagnostics == []
+    read_sides(old.format(path), "defs/Clock.json", UNION, report, "json")
+    assert report.has_errors()
+
+
+def test_git_that_is_not_installed(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(repository))
+    with pytest.raises(SideError, match=r"^git is not installed$"):
+        sides("git:v1", "defs")
+
+
 def git(*arguments: str) -> None:
     identity = ["-c", "user.name=Test", "-c", "user.email=test@example.org", "-c", "commit.gpgsign=false"]
     subprocess.run(["git", *identity, *arguments], check=True, capture_output=True)
@@ -67,7 +186,10 @@ def test_the_same_path_at_a_revision(repository: Path) -> None:
 
 
 def test_a_path_of_its_own_at_a_revision(repository: Path) -> None:
-    assert names(*sides("git:v1:defs/Clock.json", "git:HEAD:defs")) == ["FIELD_REMOVED_FROM_VERSION Clock"]
+    old, new = sides("git:v1:defs/Clock.json", "git:HEAD:defs")
+    assert names(old, new) == ["FIELD_REMOVED_FROM_VERSION Clock"]
+    assert old.schema.messages[0].decl.span.source.name == "v1:defs/Clock.json"
+    assert (old.name, new.name) == ("git:v1:defs/Clock.json", "git:HEAD:defs")
 
 
 def test_a_repository_that_replaces_zip(repository: Path) -> None:
@@ -87,6 +209,12 @@ def test_a_revision_seen_from_a_folder_below(repository: Path, monkeypatch: pyte
     ("old", "new", "reason"),
     [
         ("git:nowhere", "defs", "run `git fetch origin nowhere`, and use `git:origin/nowhere`"),
+        (
+            "git:origin/x",
+            "defs",
+            "no revision `origin/x` here: if the checkout is shallow or has no such branch, run "
+            "`git fetch origin x`, and use `git:origin/x`",
+        ),
         ("git:v1:docs", "defs", "git archive failed: pathspec 'docs' did not match any files"),
         ("git:--output=x:defs", "defs", "is not a revision"),
         ("git:v1:--output=x", "defs", "git archive failed: pathspec '--output=x' did not match any files"),
