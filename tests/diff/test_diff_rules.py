@@ -9,7 +9,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from kwirec.diagnostics.diagnostic import Report
-from kwirec.diagnostics.examples import ANOTHER_FILE
+from kwirec.diagnostics.examples import ANOTHER_FILE, clock, field, request, response, tagged
 from kwirec.diagnostics.render_text import render_text
 from kwirec.diagnostics.source import Source
 from kwirec.diff import RULES, Judgement, Rule
@@ -20,6 +20,41 @@ from kwirec.validation import validate
 from tests.diff.support import Diff
 
 CASES = [pytest.param(rule, id=rule.name) for rule in RULES]
+
+
+A = field("A")
+FORMS = {
+    "FIELD_REMOVED_FROM_VERSION one": (clock(field("B")), clock(field("B", versions="0-1"))),
+    "FIELD_ADDED_TO_VERSION one": (clock(field("B", versions="1+")), clock(field("B"))),
+    "TAG_REMOVED one": (clock(tagged("B", 0)), clock(tagged("B", 0, versions="1", taggedVersions="1"))),
+    "FIELD_RENAMED known": (clock(field("B")), clock(field("C", aliases=["B"]))),
+    "MESSAGE_RENAMED known": (clock(A), clock(A, name="Alarm", aliases=["Clock"])),
+    "FIELD_LENGTH_CODING_CHANGED back": (clock(field("B", flexibleVersions="none")), clock(field("B"))),
+    "FIELD_TAGGING_CHANGED back": (clock(tagged("B", 0)), clock(field("B", versions="1+"))),
+    "FIELD_NULLABILITY_NARROWED all": (clock(field("B", nullableVersions="1+")), clock(field("B"))),
+    "FLEXIBLE_VERSIONS_CHANGED back": (clock(flexibleVersions="2+"), clock()),
+    "LISTENERS_CHANGED both": (request(listeners=["broker", "controller"]), request(listeners=["tool", "broker"])),
+    "LISTENERS_CHANGED none": (request(listeners=["broker"]), request()),
+    "MESSAGE_REMOVED whole": (clock(type="metadata", apiKey=5, validVersions="0-1"), ""),
+    "MESSAGE_REMOVED data": (clock(validVersions="0"), ""),
+    "MESSAGE_ADDED key": ("", clock(type="coordinator-key", apiKey=5, validVersions="0", flexibleVersions="none")),
+    "VERSION_ADDED flexible": (
+        clock(A, field("B", versions="0-2"), field("C"), flexibleVersions="3+"),
+        clock(A, field("B", versions="0-2"), field("C", nullableVersions="3+"), tagged("D", 0, versions="3+",
+            taggedVersions="3+"), flexibleVersions="3+", validVersions="0-3"),
+    ),
+    "VERSION_ADDED far": (clock(A), clock(A, validVersions="4")),
+    "VERSION_MIN_RAISED_UNDEPRECATED none": (request(), request(validVersions="1-2")),
+    "VERSION_MIN_RAISED_UNDEPRECATED response": (response(), response(validVersions="1-2")),
+    "VERSION_MIN_RAISED_UNDEPRECATED deprecated": (request(deprecatedVersions="0"), request(validVersions="1-2")),
+    "DEPRECATED_VERSIONS_CHANGED none": (request(deprecatedVersions="0-1"), request()),
+    "DEPRECATED_VERSIONS_CHANGED fewer": (request(deprecatedVersions="0-1"), request(deprecatedVersions="0")),
+    "HEADER_VERSION_CHANGED lower": (
+        request(field("BrokerId", "int32"), name="StopRequest", apiKey=7),
+        request(field("BrokerId", "int32"), name="ControlledShutdownRequest", apiKey=7),
+    ),
+}  # fmt: skip
+"""Findings that a rule words otherwise than that about its example, or does not have."""
 
 
 def case(diff: Diff, rule: Rule) -> Judgement:
@@ -34,6 +69,12 @@ def test_case(diff: Diff, rule: Rule, snapshot: SnapshotAssertion) -> None:
     ]
     assert {one.rule.name for one in alike} == {rule.name}
     assert render_text([one.diagnostic for one in alike]) == snapshot
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_other_forms(diff: Diff, form: str, snapshot: SnapshotAssertion) -> None:
+    found = diff(*FORMS[form]).findings
+    assert render_text([one.diagnostic for one in found if one.rule.name == form.split()[0]]) == snapshot
 
 
 @pytest.mark.parametrize("rule", CASES)
