@@ -100,6 +100,10 @@ def test_headers_are_bytes_too() -> None:
     assert [str(one) for one in found.parting] == [
         "ControlledShutdownRequest v0: the message is with header 0 | with header 1"
     ]
+    alone = "Clock => key 7, max version 0\n", "Clock => data, max version 0\n"
+    assert [str(one) for one in compare_layouts(*map(schema, alone)).parting] == [
+        "Clock v0: the message is with header 1 | without header"
+    ]
 
 
 def test_crosscheck_wants_each_difference_explained_and_each_explanation_used() -> None:

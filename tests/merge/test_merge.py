@@ -172,6 +172,14 @@ def test_fields_that_came_to_an_existing_version_are_listed_too(union: Union) ->
     assert [(entry["version"], entry["releases"]) for entry in entries] == [(0, "1.0.0"), (1, "1.0.0")]
 
 
+@pytest.mark.parametrize(("flexible", "version"), [("0+", 0), ("none", 1)])
+def test_a_version_that_became_flexible_or_ceased_to_be_is_listed(union: Union, flexible: str, version: int) -> None:
+    union.merge("1.0.0", request(field("Id")))
+    assert not union.merge("2.0.0", request(field("Id"), flexibleVersions=flexible)).failed
+    entries = json.loads((union.root / "exceptions.json").read_text())
+    assert [(entry["version"], entry["releases"]) for entry in entries] == [(version, "1.0.0")]
+
+
 def test_exceptions_follow_their_message_to_its_new_name(union: Union) -> None:
     union.merge("1.0.0", request(field("Id"), valid="0", name="WatchRequest"))
     union.merge("2.0.0", request(field("Id", "int64"), valid="0", name="WatchRequest"))
@@ -212,8 +220,25 @@ def test_messages_of_a_module_that_was_not_published_are_noted_until_it_is(union
     outcome = merge(union.root, "2.0.0", [union.bundle("2.0.0", both[:1])], Report(), incomplete=True)
     assert not outcome.failed
     assert unpublished() == ["Clock"]
+    merge(union.root, "3.0.0", [union.bundle("3.0.0", both[:1])], Report(), incomplete=True)
+    assert json.loads((union.root / "releases.json").read_text())["3.0.0"]["unpublished"] == ["Clock"]
     union.merge("2.0.0", *both)
     assert unpublished() is None
+
+
+@pytest.mark.parametrize(
+    ("left", "shown"),
+    [(2, "Clock0, Clock1, Clock2, Clock3, Clock4"), (1, "Clock0, Clock1, Clock2, Clock3, Clock4 and 1 more")],
+)
+def test_a_release_is_not_merged_again_with_fewer_of_its_modules(union: Union, left: int, shown: str) -> None:
+    clocks = [data(field("Time"), name=f"Clock{number}") for number in range(7)]
+    union.merge("1.0.0", *clocks)
+    before = union.files()
+    outcome = union.merge("1.0.0", *clocks[-left:])
+    assert outcome.conflicts == [
+        f"1.0.0 was merged with {shown}, which SOURCE lacks: name the sources of all its modules"
+    ]
+    assert union.files() == before
 
 
 def test_the_note_on_other_bytes_names_ranges_of_releases(union: Union) -> None:
@@ -341,6 +366,31 @@ def test_what_a_release_advertises_is_taken_to_go_on(union: Union) -> None:
     outcome = union.merge("2.0.0", request(field("Id"), valid="1-2"))
     assert outcome.notes == ["Clock: assumed to be advertised from version 0, as in 1.0.0"]
     assert '"accepts": "1-2", "advertises": "0-2"' in releases.read_text()
+
+
+@pytest.mark.parametrize(
+    ("release", "notes"),
+    [
+        ("0.9.0", []),
+        ("1.0.1", [f"{name}: assumed to be advertised from version 0, as in 1.0.0" for name in ("Clock", "Bell")]),
+        ("1.1.1", [f"{name}: assumed not to be advertised, as in 1.1.0" for name in ("Clock", "Bell")]),
+        ("2.0.0", [f"{name}: assumed not to be advertised, as in 1.1.0" for name in ("Clock", "Bell")]),
+        ("3.0.1", []),
+    ],
+)
+def test_what_a_release_advertises_is_taken_from_its_line_or_else_from_the_release_before(
+    union: Union, release: str, notes: list[str]
+) -> None:
+    both = request(field("Id"), valid="1"), request(field("Id"), valid="1", name="BellRequest", apiKey=8)
+    for known in ("1.0.0", "1.1.0", "3.0.0"):
+        union.merge(known, *both)
+    path = union.root / "releases.json"
+    facts = json.loads(path.read_text())
+    for known, advertises in (("1.0.0", "0-1"), ("1.1.0", "none")):
+        for api in facts[known]["apis"].values():
+            api["advertises"] = advertises
+    path.write_text(json.dumps(facts))
+    assert union.merge(release, *both).notes == notes
 
 
 def test_what_is_accepted_again_is_advertised_like_all_else(union: Union) -> None:
