@@ -176,10 +176,11 @@ def test_the_page_lists_the_catalogue() -> None:
     assert list_rules(RULES, "markdown") in page
 
 
-def markdown(load: Load, before: str, after: str, *incomparable: tuple[frozenset[str]]) -> list[str]:
+def markdown(load: Load, before: str, after: str, *left_out: tuple[frozenset[str], ...]) -> list[str]:
     sides = load(before, "old"), load(after)
     found = judge(compare(*sides), Level.POLICY, old=sides[0])
-    old, new = (Side(name, side, *more) for name, side, more in zip(("old", "new"), sides, incomparable, strict=True))
+    more = left_out or ((), ())
+    old, new = (Side(name, side, *why) for name, side, why in zip(("old", "release:2.0"), sides, more, strict=True))
     return render_markdown(found, old, new).splitlines()
 
 
@@ -207,10 +208,12 @@ def test_sections_come_by_api_key_and_rows_name_attributes_that_matter(load: Loa
             request(field("Q", "int16"), name="AlarmRequest", apiKey=11),
             clock(field("K", "bytes", mapKey=True, entityType="topicName"), field("N", "int8", versions="1+")),
         ),
-        *((frozenset({"Left"}),), (frozenset({"Right"}),)),
+        (frozenset({"Left"}),),
+        (frozenset({"Right"}), frozenset({"Away"})),
     )
-    assert [line for line in shown if line.startswith(("### ", "| `", "Not"))] == [
-        "Not compared (see `exceptions.json`, and `unpublished` in `releases.json`): `Left`, `Right`.",
+    assert [line for line in shown if line.startswith(("### ", "| `", "Not", "Other"))] == [
+        "Not published with `2.0`, and not compared: `Away`.",
+        "Other bytes than today, and not compared (see `exceptions.json`): `Left`, `Right`.",
         "### Clock (api key 7)",
         "| `ClockRequest` | versions 0-2 | versions 0-4 |",
         "| `ClockRequest.B` | `string`, versions 0-2, nullable 0-2, flexible none, ignorable"
@@ -225,3 +228,11 @@ def test_sections_come_by_api_key_and_rows_name_attributes_that_matter(load: Loa
         " | `bytes`, versions 0-2, map key, entity topicName |",
         "| `Clock.N` | `M`, `int8`, versions 1-2 | `N`, `int8`, versions 1-2 |",
     ]
+
+
+def test_what_breaks_comes_first(load: Load) -> None:
+    """Clock has the lower API key, and only notes."""
+    before = request(field("A"), apiKey=7), response(apiKey=7), clock(field("Old"), name="Alarm")
+    after = request(field("A"), apiKey=7, validVersions="0-3"), response(apiKey=7, validVersions="0-3")
+    shown = markdown(load, files(*before), files(*after, clock(field("Old", "int8"), name="Alarm")))
+    assert [line for line in shown if line.startswith("### ")] == ["### Alarm", "### Clock (api key 7)"]

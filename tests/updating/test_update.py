@@ -158,6 +158,22 @@ def test_the_report_says_what_is_left_to_do(root: Path) -> None:
         assert line in text.splitlines(), text
 
 
+def test_a_check_names_releases_that_lack_modules(
+    root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    take_in(jars(root, "1.0.0"))
+    later = jars(root, "1.1.0")
+    with zipfile.ZipFile(later.modules["clients"], "w") as jar:
+        other = CLOCK.format(valid="0", type="int8").replace("Clock", "Tide").replace('"apiKey": 1', '"apiKey": 2')
+        jar.writestr("common/message/TideRequest.json", other)
+    take_in(later)
+    monkeypatch.setattr(update, "releases", lambda: ["1.0.0", "1.1.0"])
+    assert main(["--check"]) == 0
+    printed = capsys.readouterr()
+    assert printed.err == "1.1.0 is incomplete: Maven lacked the modules with ClockRequest\n"
+    assert printed.out == "no release is missing\n"
+
+
 def test_what_is_no_release_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="2"):
         main(["4."])

@@ -120,7 +120,7 @@ def diff(
 
 def _read_sides(old: str, new: str, union: Path, notation: Notation | None) -> tuple[Side, Side]:
     """Both sides; what keeps them from being read ends the program."""
-    from kwirec.diff.sides import SideError, read_sides
+    from kwirec.diff.sides import SideError, left_out, read_sides
 
     report = Report()
     try:
@@ -130,9 +130,8 @@ def _read_sides(old: str, new: str, union: Path, notation: Notation | None) -> t
     if report.has_errors():
         show(report, "text")
         sys.exit(USAGE)
-    if incomparable := sorted(before.incomparable | after.incomparable):
-        names = ", ".join(incomparable)
-        echo(f"not compared (see exceptions.json, and unpublished in releases.json): {names}", err=True)
+    for sentence in left_out(before, after):
+        echo(sentence, err=True)
     return before, after
 
 

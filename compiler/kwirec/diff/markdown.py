@@ -18,7 +18,7 @@ from kwirec.diff.changes import (
 )
 from kwirec.diff.compare_fields import default_text
 from kwirec.diff.judge import JudgedChange, Judgement
-from kwirec.diff.sides import Side
+from kwirec.diff.sides import Side, left_out
 from kwirec.guide.links import place_of
 from kwirec.ir.schema import Message
 from kwirec.ir.sites import FieldSite
@@ -34,9 +34,8 @@ def render_markdown(judgement: Judgement, old: Side, new: Side, guide: str = "")
     counts = summary(judged.diagnostic for judged in judgement.findings)
     waived = f", {len(judgement.waived)} waived" if judgement.waived else ""
     lines.append(f"**{'Breaking' if judgement.breaking else 'Not breaking'}**: {counts}{waived}.")
-    if incomparable := sorted(old.incomparable | new.incomparable):
-        names = ", ".join(map(code, incomparable))
-        lines += ["", f"Not compared (see `exceptions.json`, and `unpublished` in `releases.json`): {names}."]
+    for sentence in left_out(old, new, code):
+        lines += ["", f"{sentence}."]
     groups: dict[tuple[int, str], list[JudgedChange]] = {}
     for judged in judgement.findings:
         groups.setdefault(_group(judged.change), []).append(judged)

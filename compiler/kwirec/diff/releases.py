@@ -20,9 +20,9 @@ class UnknownReleaseError(LookupError):
     """The union does not have this release."""
 
 
-def release_schema(union: Schema, root: Path, release: str) -> tuple[Schema, frozenset[str]]:
-    """The schema of a release, and the names of messages that cannot be compared: their layouts differ from the
-    union, or their module was not published with the release.
+def release_schema(union: Schema, root: Path, release: str) -> tuple[Schema, frozenset[str], frozenset[str]]:
+    """The schema of a release, and the names of messages that cannot be compared: those whose layouts differ from the
+    union, and those whose module was not published with the release.
     """
     history = read_history(root)
     if release not in history.releases:
@@ -36,8 +36,8 @@ def release_schema(union: Schema, root: Path, release: str) -> tuple[Schema, fro
     versions = _versions(union, history, release)
     messages = (_as_of(message, versions.get(message.name, NONE), history, release) for message in union.messages)
     incomparable = frozenset(entry.message for entry in history.exceptions if release in entry.releases)
-    incomparable |= frozenset(history.unpublished.get(release, ()))
-    return replace(union, messages=tuple(message for message in messages if message.valid)), incomparable
+    schema = replace(union, messages=tuple(message for message in messages if message.valid))
+    return schema, incomparable, frozenset(history.unpublished.get(release, ()))
 
 
 def _versions(union: Schema, history: History, release: str) -> Mapping[str, VersionRange]:

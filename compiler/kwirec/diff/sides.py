@@ -38,11 +38,14 @@ class SideError(Exception):
 
 @dataclass(frozen=True)
 class Side:
-    """A side of a diff. ``incomparable`` has the messages whose layouts in the release differ from the union."""
+    """A side of a diff. ``incomparable`` has the messages whose layouts in the release differ from the union,
+    ``unpublished`` those whose module was not published with the release.
+    """
 
     name: str
     schema: Schema
     incomparable: frozenset[str] = frozenset()
+    unpublished: frozenset[str] = frozenset()
 
 
 def read_sides(
@@ -54,7 +57,7 @@ def read_sides(
     """
     whole = cache(lambda: _load(read_sources([union], report), report, None))
     sides = tuple(_read(name, other, union, whole, report, notation) for name, other in ((old, new), (new, old)))
-    incomparable = sides[0].incomparable | sides[1].incomparable
+    incomparable = frozenset[str]().union(*(side.incomparable | side.unpublished for side in sides))
     messages = (message for side in sides for message in side.schema.messages)
     incomparable |= {name for message in messages if message.name in incomparable for name in message.aliases}
     return _without(sides[0], incomparable), _without(sides[1], incomparable)
@@ -137,6 +140,17 @@ def _git(folder: Path, *arguments: str) -> bytes:
         reason = done.stderr.decode(errors="replace").strip().partition("\n")[0].removeprefix("fatal: ")
         raise SideError(f"git {arguments[0]} failed: {reason}")
     return done.stdout
+
+
+def left_out(old: Side, new: Side, code: Callable[[str], str] = str) -> list[str]:
+    """Name the messages that are not compared, in a sentence for each reason. ``code`` formats names."""
+    reasons = [
+        (f"Not published with {code(side.name.removeprefix(RELEASE))}, and not compared", side.unpublished)
+        for side in (old, new)
+    ]
+    differing = old.incomparable | new.incomparable
+    reasons.append(("Other bytes than today, and not compared (see `exceptions.json`)", differing))
+    return [f"{reason}: {', '.join(map(code, sorted(names)))}" for reason, names in reasons if names]
 
 
 def _without(side: Side, names: frozenset[str]) -> Side:

@@ -9,6 +9,7 @@ from kwirec.emitters.compat_matrix import MessageMatrix
 from kwirec.ir.schema import Message
 from kwirec.lowering.headers import header_versions
 from kwirec.merge.history import ApiFacts, History, Span, release_runs, spans
+from kwirec.merge.proof import as_of
 from kwirec.versions import NONE, VersionRange
 
 REFUSED = "refused"
@@ -77,7 +78,8 @@ def version_facts(matrix: MessageMatrix, history: History) -> Iterator[dict[str,
     """The facts about every version of a message: ``status`` is that in the newest release.
 
     ``releases`` are the spans of releases that have the version, ``other_bytes_in`` those in which its bytes were
-    different; empty if unknown. ``header`` is ``None`` for messages without one, ``layout`` a fingerprint.
+    different, not only without later tagged fields; both are empty if unknown. ``header`` is ``None`` for messages
+    without one, ``layout`` a fingerprint.
     """
     message = matrix.message
     headers = header_versions(message)
@@ -91,15 +93,19 @@ def version_facts(matrix: MessageMatrix, history: History) -> Iterator[dict[str,
         # Accepted versions are known for more releases than layouts.
         accepting = (name for name, versions in accepts.items() if version in versions)
         having = set(accepting if message.is_rpc else prints)
-        others = (name for name, fingerprint in prints.items() if fingerprint != shape.layout.fingerprint)
-        here = newest is None or newest in having or message.name in history.unpublished.get(newest, ())
+        layout = shape.layout
+        differing = (name for name, fingerprint in prints.items() if fingerprint != layout.fingerprint)
+        others = (name for name in differing if prints[name] != as_of(layout, name).fingerprint)
         status = "unstable" if version in unstable else "deprecated" if version in deprecated else "stable"
+        if newest is not None and newest not in having:
+            away = newest in history.unpublished_in(message.name, version)
+            status = "not published" if away else "removed"
         yield {
             "version": version,
             "header": headers.get(version),
-            "flexible": shape.layout.is_flexible,
-            "layout": shape.layout.fingerprint,
-            "status": status if here else "removed",
+            "flexible": layout.is_flexible,
+            "layout": layout.fingerprint,
+            "status": status,
             "releases": spans(having, history.names),
             "other_bytes_in": spans(others, history.names),
         }

@@ -13,12 +13,15 @@ from kwirec.naming import python_name
 
 
 def former(message: Message, layouts: Mapping[int, MessageLayout], history: History) -> Iterator[str]:
-    """One sentence for each tagged field that came later than its version, and for each run of releases in which a
-    version had other bytes.
+    """One sentence for each tagged field that came later than its version, for each run of releases in which a
+    version had other bytes, and for the releases without the message's module.
 
     A tagged field may join a version that exists, and does not change its bytes for those who lack the field.
     """
     names = history.names
+    away = {release for version in layouts for release in history.unpublished_in(message.name, version)}
+    for span, _ in release_runs(names, lambda name: name in away or None):
+        yield f"Not published with {span_text(span).replace('..', ' to ')}: the module of this message was left out."
     for version, layout in layouts.items():
         prints = history.prints(message.name, version)
         otherwise = {

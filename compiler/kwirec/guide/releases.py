@@ -16,7 +16,7 @@ from kwirec.versions import NONE, VersionRange, runs_text
 @dataclass(frozen=True)
 class Cell:
     """Neighbouring releases that treat a version alike: it is ``accepted``, ``deprecated``, ``unstable``, ``refused``
-    though advertised, or ``none``."""
+    though advertised, ``not published``, or ``none``."""
 
     span: str
     width: int
@@ -71,15 +71,12 @@ class Releases:
         """For every version of a message how each release treats it."""
         message = matrix.message
         for version in matrix.shapes:
-            prints = self.history.prints(message.name, version)
-            statuses = {
-                release: (
-                    self.status(message.api_key, version, release)
-                    if message.is_rpc
-                    else "accepted" if release in prints else "none"
-                )
-                for release in self.names
-            }
+            if message.is_rpc:
+                statuses = {release: self.status(message.api_key, version, release) for release in self.names}
+            else:
+                statuses = dict.fromkeys(self.names, "none")
+                statuses |= dict.fromkeys(self.history.prints(message.name, version), "accepted")
+                statuses |= dict.fromkeys(self.history.unpublished_in(message.name, version), "not published")
             yield version, [self._cell(span, found) for span, found in release_runs(self.names, statuses.get)]
 
     def _cell(self, span: tuple[str, str], status: str) -> Cell:

@@ -100,6 +100,17 @@ class History:
         """The fingerprint of a version in each release that has it."""
         return self.layouts.get(message, {}).get(version, {})
 
+    def unpublished_in(self, message: str, version: int) -> set[str]:
+        """The releases without the module of a message, which had this version in the release before them."""
+        found: set[str] = set()
+        there = False
+        for release in self.names:
+            if message not in self.unpublished.get(release, ()):
+                there = release in self.prints(message, version)
+            elif there:
+                found.add(release)
+        return found
+
     def record_layout(self, message: str, version: int, fingerprint: str, release: str) -> None:
         self.layouts.setdefault(message, {}).setdefault(version, {})[release] = fingerprint
 

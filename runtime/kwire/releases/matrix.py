@@ -47,8 +47,9 @@ class VersionFacts:
     """One version of a message.
 
     ``layout`` is the fingerprint of its bytes. ``releases`` are all releases that support it, oldest first; in the
-    releases of ``other_bytes_in``, this version had different bytes. ``status`` is that in the newest release:
-    ``stable``, ``deprecated``, ``unstable`` or ``removed``.
+    releases of ``other_bytes_in``, this version had different bytes, not only fewer tagged fields. ``status`` is that
+    in the newest release: ``stable``, ``deprecated``, ``unstable``, ``removed``, or ``not published`` if the release
+    came without the module of a message that the one before it had.
     """
 
     version: int
