@@ -49,6 +49,16 @@ RELEASES = {
     "1.1.1": {7: CLOCK, 9: {"name": "Bell", "accepts": "0"}},
     "2.0.0": {7: {"name": "Clock", "accepts": "1-2", "advertises": "0-2"}},
 }
+LAYOUTS = {
+    "releases": ["1.0.0", "1.1.0", "2.0.0"],
+    "messages": {
+        "GearRecord": {
+            "0": {"aaaa": "1.0.0", "29881aad8730c5ab": "1.1.0"},
+            "1": {"79e78f135c1f2b08": "1.1.0..2.0.0"},
+        }
+    },
+}
+EXCEPTIONS = [{"message": "GearRecord", "version": 0, "releases": "1.0.0", "reason": "It had more teeth."}]
 ERRORS = [
     {"code": 7, "name": "TOO_LATE", "retriable": True, "since": "1.1.0", "about": "It is `late`."},
     {"code": 0, "name": "NONE", "retriable": False, "since": "0.9.0", "about": "All is well."},
@@ -81,7 +91,9 @@ class Shown(HTMLParser):
     """One part of a page as lines: blocks with their ids and classes, and ``[links](with their addresses)``."""
 
     BLOCKS = re.compile("article|dd|details|div|dt|footer|h1|h2|h3|li|p|pre|script|section|select|summary|tr")
-    ATTRIBUTES = re.compile("aria-current|checked|colspan|hidden|open|title|value|data-.*")
+    ATTRIBUTES = re.compile(
+        "aria-current|aria-label|aria-labelledby|name|checked|colspan|hidden|open|title|value|data-.*"
+    )
     STYLES = re.compile("number|doc|at|type|size|lives|default|value|scroll|depth-0|offset|faint")
 
     def __init__(self, text: str, part: str) -> None:
@@ -134,6 +146,8 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
         "releases.json": json.dumps(
             {name: {"source": f"source of {name}", "apis": apis} for name, apis in RELEASES.items()}
         ),
+        "layouts.json": json.dumps(LAYOUTS),
+        "exceptions.json": json.dumps(EXCEPTIONS),
         "errors.json": json.dumps(ERRORS),
         "examples.jsonl": "\n".join(map(json.dumps, EXAMPLES)),
         "kips.json": json.dumps({"ClockRequest": {"1": [12, 848]}}),
@@ -167,3 +181,9 @@ def test_what_a_page_says(pages: Mapping[str, str], path: str, snapshot: Snapsho
 @pytest.mark.parametrize("path", ["index.html", "releases/1.0.0.html"])
 def test_what_the_navigation_lists(pages: Mapping[str, str], path: str, snapshot: SnapshotAssertion) -> None:
     assert "\n".join(filter(None, Shown(pages[path], "nav").lines)) == snapshot
+
+
+def test_what_is_around_a_page(pages: Mapping[str, str], snapshot: SnapshotAssertion) -> None:
+    """What a page loads and may load, and the head with the search."""
+    before, _, rest = pages["releases/1.0.0.html"].partition('<nav class="side"')
+    assert before + "…" + rest.partition("</main>")[2] == snapshot
