@@ -5,25 +5,50 @@ from __future__ import annotations
 import gzip
 import json
 import os
-from datetime import UTC, datetime
+import re
+import time
+from collections.abc import Collection, Sequence
+from datetime import UTC, datetime, tzinfo
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
+from pyspark.sql.datasource import DataSourceReader, EqualTo
+from pyspark.sql.streaming.datasource import ReadMaxFiles
 
+from kwire.frames import frame
+from kwire.interpreter import large
+from kwire.protocol import MessageRegistry
 from kwire.records import Record, encode_batch
-from kwire_kafka import UserScramCredentialRecord
-from kwire_spark.columns import PACKETS
+from kwire_kafka import (
+    HeartbeatRequest,
+    HeartbeatResponse,
+    MetadataRequest,
+    MetadataResponse,
+    UserScramCredentialRecord,
+)
+from kwire_kafka.api.metadata import MetadataRequestTopic
+from kwire_spark.capture import Peer
+from kwire_spark.columns import COUNTED, EXCHANGES, FRAMES, PACKETS
 from kwire_spark.options import BrokenInputError, OptionError, Options
 from kwire_spark.readers import capture
 from kwire_spark.readers.capture import BYTES_PER_TASK, CaptureReader
 from kwire_spark.readers.log import LogReader
-from kwire_spark.readers.text_log import RequestLogReader
-from kwire_spark.sources.packets import PacketStream
+from kwire_spark.readers.metrics import MetricsReader
+from kwire_spark.readers.text_log import RequestLogReader, ServerLogReader
+from kwire_spark.sources.base import Source
+from kwire_spark.sources.capture import KafkaCapture
+from kwire_spark.sources.log import KafkaLog
+from kwire_spark.sources.metrics import KafkaMetrics
+from kwire_spark.sources.packets import KafkaPackets, PacketStream
+from kwire_spark.sources.request_log import KafkaRequestLog
+from kwire_spark.sources.server_log import KafkaServerLog
 from kwire_spark.spark_types import spark_schema
 from kwire_spark.tables.read import literal
-from tests.pipeline.capture_files import packets, recorded, write_pcap
+from tests.pipeline.capture_files import Conversation, Segment, merged, packets, recorded, write_pcap
+from tests.pipeline.connection_pieces import answered, asked
 from tests.pipeline.log_files import TIMES, batch_at, segment
 
 REQUEST_LOG = Path(__file__).parents[1] / "data" / "request_logs" / "4.1.1.log.gz"
@@ -226,3 +251,293 @@ def test_paths_are_a_list(tmp_path: Path) -> None:
     paths = [str(segment(tmp_path, batch_at(first), name=f"t-{first}", base=first)) for first in (0, 10)]
     reader = LogReader(Options({"paths": json.dumps(paths)}))
     assert sorted(cells(reader, "offset")) == [*range(20)]
+
+
+SOURCES: list[type[Source]] = [
+    KafkaCapture,
+    KafkaLog,
+    KafkaMetrics,
+    KafkaPackets,
+    KafkaRequestLog,
+    KafkaServerLog,
+]
+
+
+class Documented(Options):
+    """Options that compare each default with which they are read with that of the page of a source."""
+
+    def __init__(self, values: dict[str, str], page: str) -> None:
+        super().__init__(values)
+        found = re.findall(r"^``(\w+)`` +((?:.*\n)(?: .*\n)*)", page, re.M)
+        default = re.compile(r"\(default: (\w+)|``(\w+)``\s+\(default\)")
+        self.named = {name: match[1] or match[2] for name, text in found if (match := default.search(text))}
+        self.named = {name: value for name, value in self.named.items() if name not in ("splitSize", "topics")}
+        self.checked: set[str] = set()
+
+    def _check(self, kind: str, name: str, default: object, *more: Any) -> None:
+        if name in self.named:
+            self.checked.add(name)
+            assert getattr(Options({name: self.named[name]}), kind)(name, *more) == default, name
+
+    def choice(self, name: str, default: str, allowed: Collection[str]) -> str:
+        self._check("choice", name, default, "", allowed)
+        return super().choice(name, default, allowed)
+
+    def number(self, name: str, default: int, least: int = 0) -> int:
+        self._check("number", name, default, -1)
+        return super().number(name, default, least)
+
+    def size(self, name: str, default: int) -> int:
+        self._check("size", name, default, 1)
+        return super().size(name, default)
+
+    def time_zone(self, name: str) -> tzinfo:
+        self._check("time_zone", name, super().time_zone(name))
+        return super().time_zone(name)
+
+    def protocol(self) -> MessageRegistry:
+        self._check("text", "protocol", super().protocol().package)
+        return super().protocol()
+
+
+def given(reader: Any) -> list[dict[str, Any]]:
+    """The rows of a reader of Spark."""
+    return [row for part in reader.partitions() for batch in reader.read(part) for row in batch.to_pylist()]
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_the_defaults_of_options_are_those_of_the_page(
+    source: type[Source], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a.pcap").touch()
+    options = Documented({"path": str(tmp_path)}, import_module(source.__module__).__doc__ or "")
+    monkeypatch.setattr(source, "given", lambda _: options)
+    made = source({})
+    if source is KafkaPackets:
+        made.streamReader(made.schema())
+    else:
+        reader = made.reader(made.schema())
+        for part in reader.partitions():
+            reader.read(part)
+    assert options.checked == options.named.keys()
+
+
+@pytest.mark.parametrize(
+    ("size", "option", "tasks"),
+    [(1, "", 1), (10, "", 3), (100, "", 8), (1000, "", 16), (100, "10m", 10), (1000, "100m", 10)],
+)
+def test_splits_are_small_enough_for_all_processors_and_never_large(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int, option: str, tasks: int
+) -> None:
+    """Of 4 processors each has two splits, of 4 to 64 MB."""
+    monkeypatch.setattr(os, "cpu_count", lambda: 4)
+    path = segment(tmp_path, b"")
+    log = tmp_path / "kafka-request.log"
+    for reader, file in ((LogReader, path), (RequestLogReader, log), (ServerLogReader, log)):
+        with file.open("wb") as sparse:
+            sparse.truncate(size << 20)
+        assert len(reader(Options({"path": str(file), "splitSize": option})).tasks()) == tasks
+
+
+@pytest.mark.parametrize(
+    ("checkpoints", "first", "expected"),
+    [
+        (None, 0, ["log"]),
+        ("auto", 0, ["log"]),
+        (None, 300, ["log", "newer"]),
+        ("AUTO", 300, ["log", "newer"]),
+        ("", 300, ["log", "newer"]),
+        ("true", 0, ["bootstrap", "log", "newer", "older"]),
+        ("true", 300, ["bootstrap", "log", "newer", "older"]),
+        ("false", 0, ["log"]),
+        ("false", 300, ["log"]),
+    ],
+)
+def test_which_snapshots_are_read(tmp_path: Path, checkpoints: str | None, first: int, expected: list[str]) -> None:
+    """By default the newest, and only where the log no longer reaches back to its start."""
+    log = segment(tmp_path, batch_at(300), name="__cluster_metadata-0", base=first)
+    names = {"older": f"{100:020}-{2:010}.checkpoint", "newer": f"{200:020}-{1:010}.checkpoint"}
+    names |= {"bootstrap": "bootstrap.checkpoint"}
+    for name in names.values():
+        (log.parent / name).write_bytes(batch_at(0))
+    options = {} if checkpoints is None else {"checkpoints": checkpoints}
+    names |= {"log": log.name}
+    found = {Path(source).name for source in log_cells(tmp_path, "source", **options)}
+    assert sorted(name for name, file in names.items() if file in found) == expected
+    for file in names.values():
+        assert log_cells(log.parent / file, "source", **options), "a file that is named is always read"
+
+
+BEAT = [asked(HeartbeatRequest(), 4, 1), answered(HeartbeatResponse(error_code=27), 4, 1)]
+CUT = [(BEAT[0][0], 0.0, frame(BEAT[0][2][4:-1])), BEAT[1]]
+"""A request that lacks its last byte."""
+FACTS = pa.schema([field for field in EXCHANGES if field.name not in ("request", "response")])
+
+
+def said(folder: Path, segments: Sequence[Segment]) -> str:
+    return str(write_pcap(folder / "said.pcap", packets(Conversation(segments))))
+
+
+@pytest.mark.parametrize(
+    ("bodies", "schema", "expected"),
+    [
+        (None, FACTS, "undecodable"),
+        ("all", FACTS, "undecodable"),
+        ("codes", FACTS, "answered"),
+        ("Codes", FACTS, "answered"),
+        ("codes", EXCHANGES, "undecodable"),
+    ],
+)
+def test_bodies_are_decoded_unless_only_codes_are_wanted(
+    tmp_path: Path, bodies: str | None, schema: pa.Schema, expected: str
+) -> None:
+    options = {"path": said(tmp_path, CUT), "rows": "exchanges"} | ({"bodies": bodies} if bodies else {})
+    reader = CaptureReader(Options(options), schema)
+    assert (cells(reader, "outcome"), cells(reader, "error_codes")) == ([expected], [[27]])
+
+
+@pytest.mark.parametrize("rows", ["frames", "exchanges"])
+@pytest.mark.parametrize(("option", "decoded"), [(None, True), ("1k", True), ("700", True), ("100", False)])
+def test_bodies_above_the_limit_are_decoded_only_if_they_have_few_values(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows: str, option: str | None, decoded: bool
+) -> None:
+    monkeypatch.setattr(large._Counting, "left", 60)
+    request = MetadataRequest(topics=[MetadataRequestTopic(name="t") for _ in range(200)])
+    path = said(tmp_path, [asked(request, 4, 1), answered(MetadataResponse(), 4, 1)])
+    options = {"path": path, "rows": rows} | ({"maxDecoded": option} if option else {})
+    reason = cells(CaptureReader(Options(options)), "reason")[0]
+    assert reason is None if decoded else "too many values to decode them: see the option maxDecoded" in reason
+
+
+@pytest.mark.parametrize(("option", "kept"), [(None, True), ("10m", True), ("100k", False)])
+def test_what_waits_above_the_limit_is_dropped_and_told(tmp_path: Path, option: str | None, kept: bool) -> None:
+    request = asked(MetadataRequest(topics=[MetadataRequestTopic(name="t" * 30_000)] * 60), 4, 1)
+    path = said(tmp_path, [request, answered(MetadataResponse(), 4, 1)])
+    found = cells(CaptureReader(Options({"path": path} | ({"maxHeld": option} if option else {}))), "reason")
+    told = [str(reason) for reason in found if "maxHeld" in str(reason)]
+    assert len(told) == (not kept)
+    assert kept or "because more than 102400 bytes were waiting: see the option maxHeld" in told[0]
+
+
+@pytest.mark.parametrize(
+    ("settled", "age", "taken"), [(None, 4, False), (None, 5, True), ("60", 59, False), ("60", 60, True)]
+)
+def test_a_stream_waits_until_files_do_not_grow(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settled: str | None, age: int, taken: bool
+) -> None:
+    file = Path(said(tmp_path, BEAT))
+    now = file.stat().st_mtime
+    monkeypatch.setattr(time, "time", lambda: now + age)
+    options = {"path": str(tmp_path)} | ({"settled": settled} if settled else {})
+    stream = PacketStream(Options(options), spark_schema(PACKETS))
+    assert stream.latestOffset({}, ReadMaxFiles(1)) == ({str(file): file.stat().st_size} if taken else {})
+
+
+@pytest.mark.parametrize(("option", "most"), [(None, 32), ("1", 1), ("7", 7)])
+def test_a_batch_of_a_stream_has_a_number_of_files(tmp_path: Path, option: str | None, most: int) -> None:
+    for number in range(33):
+        write_pcap(tmp_path / f"{number}.pcap", [])
+    options = {"path": str(tmp_path), "settled": "0"} | ({"filesAtOnce": option} if option else {})
+    stream = PacketStream(Options(options), spark_schema(PACKETS))
+    assert len(stream.latestOffset({}, stream.getDefaultReadLimit())) == most
+    with pytest.raises(OptionError, match="filesAtOnce must be a whole number, 1 or more"):
+        PacketStream(Options({"path": str(tmp_path), "filesAtOnce": "0"}), spark_schema(PACKETS))
+
+
+@pytest.mark.parametrize("source", [KafkaCapture, KafkaLog, KafkaRequestLog, KafkaServerLog])
+@pytest.mark.parametrize("pushdown", [None, "false", "true"])
+def test_filters_are_taken_only_if_they_may_be(source: type[Source], pushdown: str | None) -> None:
+    """Spark pushes filters to readers with a method of their own for it."""
+    made = source({"path": "a"} | ({"pushdown": pushdown} if pushdown else {}))
+    takes = type(made.reader(made.schema())).pushFilters is not DataSourceReader.pushFilters
+    assert takes == (pushdown == "true")
+
+
+def test_rows_that_filters_leave_out_are_not_made(tmp_path: Path) -> None:
+    source = KafkaCapture({"path": said(tmp_path, BEAT), "pushdown": "true"})
+    reader: Any = source.reader(source.schema())
+    filters = [EqualTo(("kind",), "request"), EqualTo(("latency_ms",), 0.5)]
+    assert list(reader.pushFilters(filters)) == filters, "Spark applies them again"
+    found = given(reader)
+    assert [row["kind"] for row in found] == ["request"]
+    data = gzip.decompress(REQUEST_LOG.read_bytes())
+    (tmp_path / "kafka-request.log").write_bytes(data)
+    pushing: list[tuple[type[Source], Path, str, list[EqualTo], set[Any]]] = [
+        (KafkaLog, segment(tmp_path, batch_at(0)), "offset", [EqualTo(("topic",), "orders")], {*range(10)}),
+        (KafkaLog, segment(tmp_path, batch_at(0)), "offset", [EqualTo(("topic",), "other")], set()),
+        (KafkaLog, segment(tmp_path, batch_at(0)), "offset", [EqualTo(("offset",), 3)], {3}),
+        (KafkaRequestLog, tmp_path / "kafka-request.log", "api", [EqualTo(("api",), "Fetch")], {"Fetch"}),
+    ]
+    for kind, path, column, some, expected in pushing:
+        made = kind({"path": str(path), "pushdown": "true"})
+        reader = made.reader(made.schema())
+        reader.pushFilters(some)
+        assert {row[column] for row in given(reader)} == expected
+
+
+def test_without_any_file_to_read_there_are_no_rows_and_no_error(tmp_path: Path) -> None:
+    (tmp_path / "nothing").touch()
+    source = KafkaLog({"path": str(tmp_path)})
+    reader = source.reader(source.schema())
+    assert reader.partitions(), "Spark plans at least one task"
+    assert given(reader) == []
+
+
+def test_a_stream_that_ends_takes_what_was_there_when_it_began(tmp_path: Path) -> None:
+    stream = PacketStream(Options({"path": str(tmp_path), "settled": "0"}), spark_schema(PACKETS))
+    before = write_pcap(tmp_path / "before.pcap", [])
+    stream.prepareForTriggerAvailableNow()
+    write_pcap(tmp_path / "after.pcap", [])
+    assert stream.latestOffset({}, ReadMaxFiles(9)).keys() == {str(before)}
+
+
+def test_a_source_gives_the_columns_that_are_asked_for_or_all(tmp_path: Path) -> None:
+    path = said(tmp_path, BEAT)
+    for rows, full in (("frames", FRAMES), ("exchanges", EXCHANGES)):
+        source = KafkaCapture({"path": path, "rows": rows})
+        assert source.schema() == spark_schema(full)
+        some = spark_schema([full.field("api"), full.field("number")])
+        reader = source.reader(some)
+        assert given(reader)[0] == {"api": "Heartbeat", "number": 0}
+
+
+def test_exchanges_may_be_counted_where_they_are_read(tmp_path: Path) -> None:
+    """Each connection by itself: others of the same client may be in another task."""
+    talks = [Conversation(BEAT * times, client=Peer("10.0.0.1", 40000 + times)) for times in (1, 2)]
+    path = write_pcap(tmp_path / "a.pcap", merged(map(packets, talks)))
+    source = KafkaCapture({"path": str(path), "rows": "exchanges", "count": "true"})
+    assert source.schema() == spark_schema(COUNTED)
+    columns = "api", "version", "client_host", "requests", "errors"
+    found = {
+        row["connection"].partition("@")[0]: [row[name] for name in columns]
+        for row in given(source.reader(source.schema()))
+    }
+    assert found == {
+        f"10.0.0.1:{40000 + times}-10.0.0.9:9092": ["Heartbeat", 4, "10.0.0.1", times, times] for times in (1, 2)
+    }
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_a_source_is_named_after_its_files_and_does_not_read_the_standard_input(source: type[Source]) -> None:
+    assert source.name() == f"kafka_{source.__module__.rpartition('.')[2]}"
+    made = source({"path": "-"})
+    make = made.streamReader if source is KafkaPackets else made.reader
+    with pytest.raises(OptionError, match="the standard input, which is read without Spark: write it to a file"):
+        make(made.schema())
+
+
+def test_packets_are_a_table_too(tmp_path: Path) -> None:
+    source = KafkaPackets({"path": said(tmp_path, BEAT)})
+    assert source.schema() == spark_schema(PACKETS)
+    reader = source.reader(source.schema())
+    found = given(reader)
+    assert b"".join(row["data"] for row in found) == b"".join(data for _, _, data in BEAT)
+    with pytest.raises(OptionError, match="a stream reads files of this machine: copy captures to a folder"):
+        KafkaPackets({"path": "s3://bucket/a"}).streamReader(source.schema())
+
+
+@pytest.mark.parametrize("reader", [CaptureReader, LogReader, RequestLogReader, ServerLogReader, MetricsReader])
+def test_a_package_that_is_not_there_is_a_wrong_option(tmp_path: Path, reader: Any) -> None:
+    (tmp_path / "a.log").write_text("nothing\n")
+    with pytest.raises(OptionError, match=r"the option protocol must be an installed package of kwirec: .*no_such"):
+        cells(reader(Options({"path": str(tmp_path / "a.log"), "protocol": "no_such"})), "_corrupt")
