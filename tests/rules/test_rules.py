@@ -6,10 +6,12 @@ A finding is compared as code, path and the text under the carets; labels follow
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from math import isqrt
 from typing import Any
 
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from kwirec.diagnostics.diagnostic import Diagnostic, Label, Report, Severity
 from kwirec.diagnostics.examples import (
@@ -578,9 +580,19 @@ CLEAN: dict[str, str] = {
 
 
 @pytest.mark.parametrize("case", FINDINGS)
-def test_findings(check: Check, case: str) -> None:
+def test_findings(check: Check, case: str, snapshot: SnapshotAssertion) -> None:
     example, expected = FINDINGS[case]
-    assert [facts(one) for one in check(example)] == expected
+    found = check(example)
+    assert [facts(one) for one in found] == expected
+    assert "\n".join(line for one in found for line in said(one)) == snapshot
+
+
+def said(one: Diagnostic) -> Iterator[str]:
+    """The message, its labels, notes and helps: each must make sense where it is not that of the rule's example."""
+    yield f"{one.severity.value}: {one.message}"
+    yield from (f"  {pointed_at(label)} {label.text}" for label in (one.primary, *one.others))
+    yield from (f"  note: {text}" for text in one.notes)
+    yield from (f"  help: {text}" for text in one.helps)
 
 
 @pytest.mark.parametrize("case", CLEAN)
