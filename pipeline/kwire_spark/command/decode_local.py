@@ -58,7 +58,7 @@ class LocalTables:
     def add_topic_names(self) -> None:
         """Write the table ``topics``, from responses and records."""
         told = self._database.table(TOPICS.names)
-        answered = KNOWN & (compute.field("outcome") == "answered") & compute.field("response").is_valid()
+        answered = (compute.field("outcome") == "answered") & compute.field("response").is_valid()
         for api in ("Metadata", "CreateTopics"):
             if f"{api}Request" in self._protocol:
                 decode = ExchangeStructs(self._protocol[f"{api}Request"].API_KEY or 0, ("response",), self._protocol)
@@ -120,7 +120,7 @@ class LocalTables:
 
     def _exchanges(self) -> Typed:
         """Exchanges with structs, and their APIs."""
-        for batch in self._stored("exchanges", (), KNOWN & compute.field("api").is_valid()):
+        for batch in self._stored("exchanges", (), compute.field("api").is_valid()):
             keys = batch.column("api_key")
             for key in keys.unique().to_pylist():
                 decode = ExchangeStructs(key, protocol=self._protocol)
