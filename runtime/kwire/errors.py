@@ -173,6 +173,13 @@ def suggestion(name: object, known: Iterable[object]) -> str:
     return f", expected one of {expected}" if 0 < len(expected) <= _LONGEST_LIST else ""
 
 
+def to_keep(error: DecodeError) -> DecodeError:
+    """``error`` without its traceback, which has all that the functions in it knew, such as other frames, and would
+    keep it until cycles are collected."""
+    error.__traceback__ = error.__context__ = error.__cause__ = None
+    return error
+
+
 def counted(number: object, noun: str) -> str:
     """``1 byte``, ``2 bytes``."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

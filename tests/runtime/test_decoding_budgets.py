@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from kwire.arrow import Columns
 from kwire.compression import DecompressionLimitError
 from kwire.connection.events import CLIENT, RequestEvent, without_bytes
 from kwire.errors import DecodeError
@@ -15,7 +18,7 @@ from kwire.interpreter import large
 from kwire.logs import LogSegment, committed_offsets, decode_record, segment
 from kwire.policy import Policy
 from kwire.protocol import MAX_HEADER
-from kwire.records import Record, decode_control, encode_batch
+from kwire.records import Record, decode_control, encode_batch, read_batches
 from kwire.records.control import MAX_SIZE
 from kwire.redaction import redacted
 from kwire.trace import trace_message
@@ -35,12 +38,14 @@ from kwire_kafka.api.metadata import MetadataResponseTopic
 from kwire_kafka.api.produce import PartitionProduceData, TopicProduceData
 from kwire_kafka.coordinator.group_metadata import MemberMetadata
 from kwire_kafka.metadata.client_quota_record import EntityData
+from tests.effort import peak
 
 MANY = FetchRequest(topics=[FetchTopic(topic="t") for _ in range(50)])
 FEW = ProduceRequest(
     topic_data=[TopicProduceData(name="t", partition_data=[PartitionProduceData(records=bytes(2000))])]
 )
 METADATA = MetadataResponse(topics=[MetadataResponseTopic(name="t", partitions=[]) for _ in range(50)])
+COLUMNS = Columns(FetchRequest)
 WITHIN: dict[str, Any] = {"max_decoded": 300}
 
 
@@ -149,3 +154,30 @@ def test_committed_offsets_have_the_limit_of_a_batch(tmp_path: Path) -> None:
     assert committed_offsets(PROTOCOL, path) == {}
     with pytest.raises(DecompressionLimitError):
         committed_offsets(PROTOCOL, path, limit=1000)
+
+
+@pytest.fixture
+def _no_collector() -> Iterator[None]:
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@pytest.mark.usefixtures("_no_collector")
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda data: COLUMNS.decode([data], 4).errors,
+        lambda data: list(read_batches(encode_batch([Record(None, data)])[:-1] + b"?", skip=True)),
+    ],
+    ids=["columns", "batches"],
+)
+def test_errors_that_are_kept_are_freed_with_what_has_them(read: Callable[[bytes], object]) -> None:
+    """Whoever reads many objects without cycles has the collector run seldom, as workers do."""
+
+    def many() -> None:
+        for _ in range(20):
+            read(bytes(1 << 20))
+
+    read(b"")  # imports
+    assert peak(many) < 8 << 20

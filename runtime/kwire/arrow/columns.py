@@ -16,7 +16,7 @@ from kwire.arrow.schema import message_type, selected
 from kwire.arrow.wire import Reader
 from kwire.arrow.write import Write, absent, struct_writer
 from kwire.columns.program import UnsuitableError
-from kwire.errors import DecodeError
+from kwire.errors import DecodeError, to_keep
 from kwire.frames import MAX_FRAME
 from kwire.lookup import PerMessage
 from kwire.message import Message, decode_within, too_many_values
@@ -171,7 +171,7 @@ class Columns:
                 read[place] = message
                 size += len(frame)
             except DecodeError as problem:
-                found.errors[place] = problem
+                found.errors[place] = to_keep(problem)
             if read and (place == slow[-1] or size >= AT_ONCE):
                 found.add(self.array([*read.values()], [versions[one] for one in read]), [*read])
                 read.clear()

@@ -16,7 +16,7 @@ from kwire.arrow.schema import list_of
 from kwire.columns.records import HEADERS, KEYS, OFFSETS, TIMES, VALUES, RecordColumns
 from kwire.columns.rows import ends
 from kwire.compression import Codec
-from kwire.errors import DecodeError, UnknownColumnError
+from kwire.errors import DecodeError, UnknownColumnError, to_keep
 from kwire.policy import STRICT, Policy
 from kwire.records import Batch, BatchReader, Record, encode_batch, read_batches
 from kwire.records.layout import APPEND_TIME, BATCH_HEADER, CODEC_MASK
@@ -262,7 +262,7 @@ class RecordReader:
             except DecodeError as problem:
                 if not self._skip:
                     raise
-                self.errors.append(problem)
+                self.errors.append(to_keep(problem))
         return ready.popleft()
 
     def table(self) -> pa.Table:

@@ -9,7 +9,7 @@ from librt.strings import read_i32_be
 
 from kwire.connection.events import CLIENT, SERVER, RequestEvent, ResponseEvent, SaslToken, Undecodable
 from kwire.connection.known_headers import HEAD, MAX_KNOWN, Known, KnownHeader, known_headers
-from kwire.errors import DecodeError
+from kwire.errors import DecodeError, to_keep
 from kwire.headers import RequestHeader, ResponseHeader
 from kwire.message import decode_within
 from kwire.native import mypyc_attr
@@ -219,7 +219,7 @@ def undecodable(
 ) -> Undecodable:
     """The event of a frame that cannot be decoded."""
     if error is not None:
-        error.__traceback__ = error.__context__ = error.__cause__ = None  # they keep a lot of memory alive
+        to_keep(error)
     place = frame.time, frame.direction, frame.position, frame.started, frame.data
     return Undecodable(*place, reason, error, name, header, request, frame.missing)
 

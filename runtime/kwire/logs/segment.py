@@ -11,7 +11,7 @@ import re
 from itertools import dropwhile
 from pathlib import Path
 
-from kwire.errors import DecodeError
+from kwire.errors import DecodeError, to_keep
 from kwire.logs.extents import extents
 from kwire.logs.indexes import near_offset, near_time
 from kwire.logs.window import WINDOW, ShrunkFileError, Window
@@ -166,7 +166,7 @@ class SegmentReader:
             self._kept += len(error.data)
             if self._kept > WINDOW:
                 error.data = error.data[:0]
-            self.errors.append(error)
+            self.errors.append(to_keep(error))
 
     def _read(
         self, path: Path, starts_at: Callable[[Window], int], verify: bool, limit: int | None, policy: Policy

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from librt.strings import read_i32_be
 
-from kwire.errors import DecodeError
+from kwire.errors import DecodeError, to_keep
 from kwire.policy import STRICT, Policy
 from kwire.records.batch import Batch
 from kwire.records.errors import MAX_KEPT, NAMES, CorruptRecordError, RecordsError, UnknownMagicError
@@ -76,7 +76,7 @@ class BatchReader:
             except RecordsError as problem:
                 if not self._skip:
                     raise
-                self.errors.append(problem)
+                self._note(problem)
             else:
                 if batch is not None:
                     return batch
@@ -85,7 +85,10 @@ class BatchReader:
     def with_records(self) -> Iterator[tuple[Batch, list[Record]]]:
         """The batches with all their records. A batch with an invalid record is an invalid batch: it raises, or with
         ``skip`` is skipped."""
-        return with_records(self, self.errors.append if self._skip else None)
+        return with_records(self, self._note if self._skip else None)
+
+    def _note(self, error: DecodeError) -> None:
+        self.errors.append(to_keep(error))
 
     def _next(self) -> Batch | None:
         """The batch at the current position; ``None`` at the end."""
