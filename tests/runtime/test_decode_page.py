@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from base64 import b64encode
 from hashlib import sha256
-from html import unescape
+from html import escape, unescape
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from kwire.frames import frame
 from kwire.guide import Guide
 from kwire.records import Record, encode_batch
 from kwire.trace import expand_records, trace_message, trace_request
+from kwire.trace.json_spans import trace_json
 from kwire.trace.page import MAX_BYTES, addresses, trace_page
 from kwire_kafka import (
     PROTOCOL,
@@ -101,6 +102,26 @@ def test_fields_are_indented_by_their_depth() -> None:
     assert max(depths) > 3
 
 
+def test_the_row_with_the_wrong_byte_is_marked_and_the_error_is_above_the_bytes() -> None:
+    assert "wrong" not in trace_page({"": trace_request(PROTOCOL, REQUEST)}, HERE).partition("<body>")[2]
+    broken = trace_request(PROTOCOL, REQUEST[:-1])
+    page = trace_page({"": broken}, HERE).partition("<body>")[2]
+    (row,) = re.findall(r'<tr data-span="(\d+)" class="wrong">', page)
+    assert int(row) == len(broken.spans)
+    assert f'<p class="problem">{escape(str(broken.error))}</p>' in page
+    unknown = trace_request(PROTOCOL, b"\x01\xf4\0\2" + REQUEST[4:])
+    page = trace_page({"": unknown}, HERE)
+    assert f'<p class="problem">{escape(unknown.unknown)}</p>' in page
+    assert "<h1>RequestHeader v1</h1>" in page
+
+
+def test_the_depth_of_a_row_is_limited_to_what_the_style_has() -> None:
+    page = trace_page({"": trace_json(b"[" * 20 + b"]" * 20, "deep", None)}, HERE)
+    depths = [int(depth) for depth in re.findall(r'<th scope="row" class="d(\d+)">', page)]
+    assert depths == [*range(13), *[12] * 8]
+    assert {f".d{depth}" for depth in depths if depth} <= {*re.findall(r"\.d\d+", page)}
+
+
 def test_addresses_are_those_of_what_is_shown() -> None:
     assert addresses(trace_request(PROTOCOL, REQUEST), HERE) == ["api/heartbeat.html#request-v4"]
     broken = trace_request(PROTOCOL, REQUEST[:12])
@@ -108,6 +129,8 @@ def test_addresses_are_those_of_what_is_shown() -> None:
     envelope = PROTOCOL.encode_request(EnvelopeRequest(request_data=REQUEST), 0, correlation_id=1, client_id="c")
     inside = ["api/envelope.html#request-v0", "api/heartbeat.html#request-v4"]
     assert addresses(trace_request(PROTOCOL, envelope), HERE) == inside
+    cut = ["api/envelope.html#request-v0.client_host_address", "api/heartbeat.html#request-v4"]
+    assert addresses(trace_request(PROTOCOL, envelope[:-2]), HERE) == cut
 
 
 def test_every_message_has_an_address_in_every_version() -> None:

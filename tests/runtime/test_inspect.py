@@ -44,8 +44,10 @@ from kwire_kafka import (
     DescribeTopicPartitionsRequest,
     FetchResponse,
     HeartbeatRequest,
+    OffsetCommitValue,
     ProduceRequest,
     SaslAuthenticateRequest,
+    TopicRecord,
 )
 from kwire_kafka.api.describe_topic_partitions import DescribeTopicPartitionsRequestCursor as Cursor
 from kwire_kafka.api.fetch import FetchableTopicResponse, PartitionData
@@ -222,6 +224,94 @@ def test_a_batch_that_cannot_be_read_is_shown_up_to_there() -> None:
     assert block(spans, "?")[0].startswith("not readable: ")
 
 
+def described(name: str, data: bytes) -> str:
+    """The text of the first span with this name, in a block of records."""
+    return next(span.text for span in expand_records(data, 0, len(data), "", 0) if span.name == name)
+
+
+@pytest.mark.parametrize(
+    ("attributes", "text"),
+    [
+        (0, "none"),
+        (1, "gzip"),
+        (2, "snappy"),
+        (3, "lz4"),
+        (4, "zstd"),
+        (5, "codec 5"),
+        (8, "none, append time"),
+        (16, "none, transactional"),
+        (32, "none, control"),
+        (64, "none, delete horizon"),
+        (128, "none"),
+        (4 + 8 + 16 + 32 + 64, "zstd, append time, transactional, control, delete horizon"),
+    ],
+)
+def test_attributes_are_named(attributes: int, text: str) -> None:
+    data = bytearray(encode_batch([]))
+    data[22] = attributes
+    assert described("attributes", bytes(data)) == f"{attributes}  {text}"
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "text"),
+    [
+        (-1, ""),
+        (0, "1970-01-01 00:00:00.000 UTC"),
+        (253_402_300_799_999, "9999-12-31 23:59:59.999 UTC"),
+        (253_402_300_800_000, ""),
+        (2**63 - 1, ""),
+    ],
+)
+def test_times_are_dates_up_to_the_year_9999(milliseconds: int, text: str) -> None:
+    data = encode_batch([Record(timestamp=milliseconds)])
+    assert described("base_timestamp", data) == f"{milliseconds}  {text}".rstrip()
+    assert f", {text or 'no time'}, key" in described("record[0]", data)
+
+
+def test_a_line_has_short_values_whole_and_the_start_of_others() -> None:
+    data = encode_batch([Record(key=b"k" * 24, value=b"v" * 25, timestamp=-1, headers=(("h" * 49, b""),))])
+    short, start, name = "k" * 24, "v" * 20, "h" * 47
+    text = f"offset 0, no time, key '{short}', value '{start}'… (25 bytes), headers {name}…"
+    assert described("record[0]", data) == text
+
+
+@pytest.mark.parametrize("size", [12, 16, 17])
+def test_a_batch_that_ends_before_its_magic_is_incomplete(size: int) -> None:
+    data = (bytes(8) + (size - 12).to_bytes(4, "big") + bytes(8))[:size]
+    kinds = {12: "incomplete batch", 16: "incomplete batch", 17: "?"}
+    assert [(span.start, span.end, span.kind) for span in expand_records(data, 0, size, "", 0)] == [
+        (0, size, kinds[size])
+    ]
+
+
+def test_a_line_has_the_first_headers_and_the_start_of_each() -> None:
+    long = Record(headers=tuple((f"{number}" * 200, b"\xaa" * 200) for number in range(MAX_HEADERS + 1)))
+    data = encode_batch([long])
+    (line,) = [span for span in expand_records(data, 0, len(data), "", 0) if span.kind == "record"]
+    most = MAX_BYTES // 10
+    assert (MAX_HEADERS, most) == (8, 102)
+    headers = [[f"{number}" * (most - 1) + "…", "aa" * (most - 1) + "a…"] for number in range(MAX_HEADERS)]
+    assert isinstance(line.value, dict)
+    assert line.value["headers"] == headers
+
+
+def test_a_batch_that_has_a_wrong_checksum_and_cannot_be_read_shows_both() -> None:
+    data = bytearray(encode_batch(RECORDS, codec=Codec.ZSTD))
+    data[-1] ^= 1
+    data[61:65] = bytes(4)
+    assert "the stored checksum is " in described("crc", bytes(data))
+    assert described("records", bytes(data)).startswith("not readable: the stored checksum is ")
+
+
+def test_the_error_of_a_frame_counts_from_its_start() -> None:
+    payload = PROTOCOL.encode_request(HeartbeatRequest(group_id="g"), 4, correlation_id=7)[:-1]
+    with pytest.raises(DecodeError) as caught:
+        PROTOCOL.decode_request(payload)
+    found = trace_frame(frame(payload), trace_request(PROTOCOL, payload))
+    assert found.error
+    assert (found.error.offset, found.error.data) == (caught.value.offset + 4, frame(payload))
+
+
 def fetched(records: bytes) -> bytes:
     topic = FetchableTopicResponse(partitions=[PartitionData(high_watermark=9, records=records)])
     return PROTOCOL.encode_response(FetchResponse(responses=[topic]), 13, correlation_id=3)
@@ -306,6 +396,113 @@ def test_good_records_of_internal_topics(draw: st.DataObject) -> None:
         assert (found.error, found.end) == (None, len(found.data))
     assert read[1] is not None
     assert f"{value_class.__name__} v{version}" in [span.name for span in read[1].spans]
+
+
+COMMIT_KEY = bytes.fromhex("0001 0001 67 0001 74 00000003")
+COMMIT = OffsetCommitValue(offset=7).encode(3)
+TOPIC = TopicRecord(name="t").encode(0)
+TYPE = ("record type", "int16", 1, "OffsetCommit")
+
+
+@pytest.mark.parametrize(
+    ("topic", "key", "value", "keys", "values"),
+    [
+        (
+            "__consumer_offsets",
+            COMMIT_KEY,
+            b"\0\3" + COMMIT,
+            [TYPE, "OffsetCommitKey v0"],
+            [("version", "int16", 3, ""), "OffsetCommitValue v3"],
+        ),
+        (  # type 0 had the values of type 1
+            "__consumer_offsets",
+            b"\0\0" + COMMIT_KEY[2:],
+            b"\0\3" + COMMIT,
+            [("record type", "int16", 0, "LegacyOffsetCommit"), "LegacyOffsetCommitKey v0"],
+            [("version", "int16", 3, ""), "OffsetCommitValue v3"],
+        ),
+        (
+            "__consumer_offsets",
+            COMMIT_KEY,
+            b"\0\x63rest",
+            [TYPE, "OffsetCommitKey v0"],
+            [("version", "int16", 99, ""), "unknown version 99 of OffsetCommitValue"],
+        ),
+        (
+            "__consumer_offsets",
+            b"\0\x63rest",
+            b"\0\3" + COMMIT,
+            [("record type", "int16", 99, ""), "unknown record type 99"],
+            [("version", "int16", 3, ""), "unknown record type 99"],
+        ),
+        (
+            "__cluster_metadata",
+            b"k",
+            b"\1\2\0" + TOPIC,
+            [("key", "bytes", b"k", "")],
+            [
+                ("frame version", "uvarint", 1, ""),
+                ("record type", "uvarint", 2, "TopicRecord"),
+                ("version", "uvarint", 0, ""),
+                "TopicRecord v0",
+            ],
+        ),
+        (
+            "__cluster_metadata",
+            None,
+            b"\1\2\7" + TOPIC,
+            [],
+            [
+                ("frame version", "uvarint", 1, ""),
+                ("record type", "uvarint", 2, "TopicRecord"),
+                ("version", "uvarint", 7, ""),
+                "unknown version 7 of TopicRecord",
+            ],
+        ),
+        (
+            "__remote_log_metadata",
+            None,
+            b"\2\0\0",
+            [],
+            [
+                ("frame version", "uvarint", 2, ""),
+                ("record type", "uvarint", 0, ""),
+                ("version", "uvarint", 0, ""),
+                "unknown frame version 2",
+            ],
+        ),
+    ],
+)
+def test_numbers_before_the_messages_of_records(
+    topic: str, key: bytes | None, value: bytes, keys: list[object], values: list[object]
+) -> None:
+    """And what follows: the heading of the message, or why there is none."""
+    for data, found, lines in zip(
+        (key, value), trace_record(PROTOCOL, topic, key, value), (keys, values), strict=True
+    ):
+        assert (found is None) == (data is None)
+        if found:
+            numbers = [
+                (span.name, span.kind, span.value, span.meaning)
+                for span in found.spans[: len([line for line in lines if isinstance(line, tuple)])]
+            ]
+            rest = found.spans[len(numbers) : len(numbers) + 1]
+            assert numbers + [found.unknown or span.name for span in rest] == lines
+
+
+@pytest.mark.parametrize("policy", [STRICT, LIKE_KAFKA, Policy(utf8="replace"), Policy(tags="kafka")])
+@pytest.mark.parametrize(
+    "value",
+    [TOPIC, TOPIC + b"more", TOPIC.replace(b"t", b"\xff"), TOPIC[:-1] + b"\2\6\0\5\0"],
+    ids=["good", "trailing", "no text", "tags"],
+)
+def test_records_of_the_metadata_are_traced_under_the_policy_that_they_are_decoded_under(
+    value: bytes, policy: Policy
+) -> None:
+    row = decode_record(PROTOCOL, "__cluster_metadata", None, b"\1\2\0" + value, policy)
+    _, found = trace_record(PROTOCOL, "__cluster_metadata", None, b"\1\2\0" + value, policy)
+    assert found
+    assert (str(found.error) if found.error else None) == row.reason
 
 
 def test_records_of_internal_topics_without_key_or_value() -> None:

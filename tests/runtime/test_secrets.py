@@ -14,6 +14,7 @@ from kwire.command import main
 from kwire.connection import NotKafka, SaslToken
 from kwire.connection.events import CLIENT
 from kwire.errors import DecodeError
+from kwire.frames import frame
 from kwire.guide import Guide
 from kwire.json_form import JsonFormError
 from kwire.logs import decode_record
@@ -29,6 +30,7 @@ from kwire.trace import (
     as_json,
     expand_records,
     show,
+    trace_frame,
     trace_message,
     trace_record,
     trace_request,
@@ -478,6 +480,7 @@ def test_no_cut_and_no_line_left_out_shows_a_secret(name: str) -> None:
             cut = framed[:size]
             if request:
                 assert_hidden(trace_request(PROTOCOL, cut))
+                assert_hidden(trace_frame(frame(cut), trace_request(PROTOCOL, cut)))
                 envelope = EnvelopeRequest(request_data=cut)
                 assert_hidden(trace_request(PROTOCOL, PROTOCOL.encode_request(envelope, 0, correlation_id=1)))
             else:

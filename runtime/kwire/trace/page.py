@@ -71,18 +71,16 @@ def messages_of(found: Trace, guide: Guide) -> list[Part]:
 def addresses(found: Trace, guide: Guide) -> list[str]:
     """Where the guide has what a trace shows: its messages without headers, or, of one that ended in an error, the
     field that is wrong; the header if nothing else was read."""
-    parts = messages_of(found, guide)
-    shown = _shown(parts)
     path = _plain(found.error.path) if found.error else ""
     return [
-        guide.message(part.cls, part.version, path if part is parts[-1] and path in _fields(part.cls) else "")
-        for part in shown
+        guide.message(part.cls, part.version, path if path in _fields(part.cls) else "")
+        for part in _shown(messages_of(found, guide))
     ]
 
 
 def _shown(parts: list[Part]) -> list[Part]:
-    """The messages without their headers; the last header if there is nothing else."""
-    return [part for part in parts if not part.cls.__module__.endswith(".headers")] or parts[-1:]
+    """The messages without their headers; the header if there is nothing else."""
+    return [part for part in parts if not part.cls.__module__.endswith(".headers")] or parts
 
 
 def _section(number: int, title: str, found: Trace, guide: Guide, note: Note | None) -> str:

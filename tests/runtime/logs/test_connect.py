@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import re
 from pathlib import Path
 
 import pytest
@@ -130,6 +131,7 @@ def test_a_trace_has_a_line_for_each_value(topic: str, key: bytes, value: bytes,
     keys, values = trace_record(PROTOCOL, topic, key, value)
     assert keys
     assert values
+    assert topic == OFFSETS or [span.meaning for span in keys.spans] == [name]
     for trace, data in ((keys, key), (values, value)):
         assert (trace.error, trace.end) == (None, len(data))
         ends = [span.end for span in trace.spans]
@@ -158,6 +160,26 @@ def test_values_of_unknown_records_are_hidden() -> None:
     assert values
     assert "hunter2" not in show(values)
     assert values.unknown == "unknown record of Kafka Connect's configs"
+
+
+def test_a_value_without_a_key_is_of_no_unknown_record() -> None:
+    _, values = trace_record(PROTOCOL, OFFSETS, None, b"{}")
+    assert values
+    assert values.unknown == ""
+
+
+def test_the_rest_of_a_broken_value_without_secrets_is_shown() -> None:
+    _, values = trace_record(PROTOCOL, OFFSETS, b'["a",{}]', b'{"offset": }')
+    assert values
+    assert values.error
+    assert re.search(r"^ +11  7d +\? +1 byte not read$", show(values), re.MULTILINE)
+
+
+def test_a_broken_value_is_noticed_even_if_lines_are_left_out() -> None:
+    for end, kind in ((b"1]", ""), (b"?", "?")):
+        _, values = trace_record(PROTOCOL, OFFSETS, b'["a",{}]', b"[" + b"1," * 20_000 + end)
+        assert values
+        assert [span.kind for span in values.spans if span.name == "left out"] == [kind]
 
 
 def test_a_long_value_has_bounded_lines() -> None:
