@@ -251,10 +251,161 @@ def test_what_is_not_tcp_is_told_only_if_nothing_is(path: Path, name: str) -> No
     assert problems(path) == {f"{NO_TCP}: 3 {name}": (3, 0)}
 
 
-def test_a_link_that_is_not_supported_is_counted_and_named(path: Path) -> None:
-    write_frames(path, wrapped(ethernet, WHOLE), link=127)
+NUMBERS: dict[str, tuple[Callable[[int], bytes], dict[int, str], dict[int, str]]] = {
+    "EtherType 0x{:04x}": (
+        lambda number: MACS + number.to_bytes(2, "big") + bytes(50),
+        {
+            0x0806: "ARP",
+            0x0842: "Wake-on-LAN",
+            0x2001: "NHRP",
+            0x22F4: "IS-IS",
+            0x8035: "RARP",
+            0x809B: "AppleTalk",
+            0x80F3: "AppleTalk ARP",
+            0x8137: "IPX",
+            0x8808: "Ethernet flow control",
+            0x8809: "LACP",
+            0x8863: "PPPoE discovery",
+            0x8892: "PROFINET",
+            0x8899: "Realtek loop detection",
+            0x888E: "802.1X",
+            0x88A2: "ATA over Ethernet",
+            0x88A4: "EtherCAT",
+            0x88CC: "LLDP",
+            0x88E1: "HomePlug",
+            0x88F7: "PTP",
+            0x8902: "Ethernet CFM",
+            0x8906: "FCoE",
+            0x8912: "HomePlug",
+            0x8914: "FCoE initialization",
+            0x8915: "RoCE",
+            0x893A: "IEEE 1905",
+            0x9000: "Ethernet loopback",
+        },
+        {
+            0x0600: "an unknown protocol",
+            0x22F3: "TRILL",
+            0x883E: "WCCP",
+            0x88E5: "MACsec",
+            0x88E7: "802.1ah",
+            0x8903: "FabricPath",
+            0x8909: "Cisco MetaData",
+            0x8926: "VN-Tag",
+            0x894F: "NSH",
+        },
+    ),
+    "IP protocol {}": (
+        lambda number: ethernet(ipv4(number, bytes(60))),
+        {
+            1: "ICMP",
+            2: "IGMP",
+            33: "DCCP",
+            46: "RSVP",
+            58: "ICMPv6",
+            59: "IPv6 without contents",
+            88: "EIGRP",
+            89: "OSPF",
+            103: "PIM",
+            112: "VRRP or CARP",
+            113: "PGM",
+            124: "IS-IS",
+            132: "SCTP",
+            136: "UDP-Lite",
+            139: "HIP",
+            240: "pfsync",
+        },
+        {
+            0: "an unknown protocol",
+            44: "an unknown protocol",
+            50: "ESP",
+            55: "minimal encapsulation",
+            94: "IPIP",
+            98: "RFC 1241 encapsulation",
+            108: "IPComp",
+            115: "L2TP",
+        },
+    ),
+    "UDP port {}": (
+        lambda number: ethernet(ipv4(17, udp(number, bytes(60)))),
+        {53: "UDP port 53", 49_999: "UDP port 49999", 50_001: "UDP port 50000", 51_820: "UDP port 50000"},
+        {
+            1701: "L2TP",
+            2152: "GTP",
+            3544: "Teredo",
+            4500: "ESP",
+            4754: "GRE",
+            5247: "CAPWAP",
+            6080: "GUE",
+        },
+    ),
+}
+"""How a frame with a number looks; what it is called where no TCP can follow, and where some may be hidden."""
+
+
+@pytest.mark.parametrize("written", NUMBERS)
+def test_protocols_have_the_names_of_their_numbers(path: Path, written: str) -> None:
+    frame_of, quiet, hidden = NUMBERS[written]
+    for number, name in quiet.items():
+        write_frames(path, [(1.7e9, frame_of(number))])
+        assert problems(path) == {f"{NO_TCP}: 1 {name}": (1, 0)}
+    for number, name in hidden.items():
+        write_frames(path, [(1.7e9, frame_of(number))])
+        assert problems(path) == {f"{NOT_READ}{name} ({written.format(number)})": (1, len(frame_of(number)))}
+
+
+@pytest.mark.parametrize("kind", [1, 2, 3, 4])
+def test_tunnels_in_udp_are_named_in_both_directions(path: Path, kind: int) -> None:
+    for port, name in ((51_820, "WireGuard"), (4500, "ESP")):
+        there = udp(port, bytes([kind, 0, 0, 0]) + bytes(28))
+        for data in (there, there[2:4] + there[:2] + there[4:]):
+            write_frames(path, [(1.7e9, ethernet(ipv4(17, data)))])
+            assert problems(path).keys() == {f"{NOT_READ}{name} (UDP port {port})"}
+
+
+@pytest.mark.parametrize(
+    ("link", "frame", "name"),
+    [
+        (1, pppoe(b"\x40\x01" + bytes(40)), "PPP protocol 0x4001"),
+        (1, MACS + b"\x88\x64\x11\x09" + bytes(40), "PPPoE without a session"),
+        (1, MACS + b"\x88\x47" + labels(3) + b"\x10" + bytes(40), "MPLS management"),
+        (1, MACS + b"\0\x26" + b"\xaa\xaa\3\0\0\x0c" + bytes(35), "SNAP of a vendor"),
+        (104, b"\x8f\0\x80\x35" + bytes(14), "Cisco SLARP"),
+        (113, bytes(14) + b"\0\3" + bytes(40), "cooked packets without an EtherType"),
+        (276, b"\0\3" + bytes(58), "cooked packets without an EtherType"),
+    ],
+)
+def test_what_belongs_to_the_link_is_named(path: Path, link: int, frame: bytes, name: str) -> None:
+    write_frames(path, [(1.7e9, frame)], link=link)
+    assert problems(path) == {f"{NO_TCP}: 1 {name}": (1, 0)}
+
+
+def test_of_many_protocols_the_most_frequent_are_named(path: Path) -> None:
+    ports = [port for port in range(1, 7) for _ in range(port)]
+    write_frames(path, [(1.7e9, ethernet(ipv4(17, udp(port, bytes(20))))) for port in ports])
+    assert problems(path) == {f"{NO_TCP}: 6 UDP port 6, 5 UDP port 5, 4 UDP port 4, 6 others": (21, 0)}
+
+
+@pytest.mark.parametrize(
+    ("number", "name"),
+    [
+        (2, ""),
+        (105, " (802.11)"),
+        (119, " (802.11 with Prism headers)"),
+        (127, " (802.11 with radiotap)"),
+        (189, " (USB)"),
+        (192, " (PPI)"),
+        (195, " (802.15.4)"),
+        (201, " (Bluetooth)"),
+        (220, " (USB)"),
+        (227, " (CAN)"),
+        (239, " (NFLOG)"),
+        (253, " (Netlink)"),
+    ],
+)
+def test_a_link_that_is_not_supported_is_counted_and_named(path: Path, number: int, name: str) -> None:
+    write_frames(path, wrapped(ethernet, WHOLE), link=number)
     size = sum(len(ethernet(ip_packet(packet))) for packet in WHOLE)
-    assert problems(path) == {f"{NOT_READ}link type 127 (802.11 with radiotap)": (len(WHOLE), size)}
+    assert problems(path) == {f"{NOT_READ}link type {number}{name}": (len(WHOLE), size)}
 
 
 def test_what_a_mirror_cuts_off_is_missing(path: Path) -> None:

@@ -6,11 +6,21 @@ import pyarrow as pa
 import pytest
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
+from syrupy.assertion import SnapshotAssertion
 
 from kwire_spark import columns
 from kwire_spark.spark_types import selected, spark_schema, spark_type
 
-TABLES = {name: getattr(columns, name) for name in ("FRAMES", "EXCHANGES", "REFUSALS", "RECORDS", "CLIENTS")}
+NAMES = ("FRAMES", "EXCHANGES", "REFUSALS", "RECORDS", "PACKETS", "CLIENTS", "COUNTED", "PROBLEMS")
+TABLES = {name: getattr(columns, name) for name in NAMES}
+
+
+def test_the_columns_of_all_tables(snapshot: SnapshotAssertion) -> None:
+    """Names, types and descriptions, which queries and readers of tables rely on."""
+    lines = []
+    for table, schema in TABLES.items():
+        lines += [table, *(f"  {one.name} {one.type}: {one.metadata[b'comment'].decode()}" for one in schema), ""]
+    assert "\n".join(lines) == snapshot
 
 
 @pytest.mark.parametrize("name", TABLES)

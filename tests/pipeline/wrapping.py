@@ -128,6 +128,9 @@ WRAPPINGS: dict[str, Wrap] = {
     "0x9100": lambda ip: ethernet(ip, b"\x91\0\0\x08" + TAG),
     "three tags": lambda ip: ethernet(ip, b"\x88\xa8\0\x08\x92\0\0\x09" + TAG),
     "802.3 with SNAP": lambda ip: MACS + struct.pack(">H", 8 + len(ip)) + b"\xaa\xaa\3\0\0\0" + ether_type(ip) + ip,
+    "802.3 with SNAP of bridges": lambda ip: (
+        MACS + struct.pack(">H", 8 + len(ip)) + b"\xaa\xaa\3\0\0\xf8" + ether_type(ip) + ip
+    ),
     "VXLAN": lambda ip: ethernet(ipv4(17, vxlan(ethernet(ip)))),
     "VXLAN on another port": lambda ip: ethernet(ipv4(17, vxlan(ethernet(ip), port=14_789))),
     "VXLAN with a policy": lambda ip: ethernet(ipv4(17, vxlan(ethernet(ip), flags=0x88, reserved=5))),
@@ -136,6 +139,7 @@ WRAPPINGS: dict[str, Wrap] = {
     "VXLAN-GPE": lambda ip: ethernet(
         ipv4(17, udp(4790, struct.pack(">BBBBI", 12, 0, 0, 2 if version(ip) == 6 else 1, 77 << 8) + ip))
     ),
+    "VXLAN-GPE with Ethernet": lambda ip: ethernet(ipv4(17, udp(4790, b"\x0c\0\0\3\0\0\x4d\0" + ethernet(ip)))),
     "Geneve": lambda ip: ethernet(ipv4(17, geneve(0x6558, ethernet(ip)))),
     "Geneve with options": lambda ip: ethernet(ipv4(17, geneve(0x6558, ethernet(ip), options=bytes(12)))),
     "Geneve on another port": lambda ip: ethernet(ipv4(17, geneve(0x6558, ethernet(ip), port=16_081))),
@@ -147,6 +151,9 @@ WRAPPINGS: dict[str, Wrap] = {
     "GRE with Ethernet": lambda ip: ethernet(ipv4(47, gre(0x6558, ethernet(ip), key=True))),
     "GRE of PPTP": lambda ip: ethernet(
         ipv4(47, struct.pack(">HHHHI", 0x3001, 0x880B, 0, 5, 1) + b"\xff\3" + ppp(ip))
+    ),
+    "GRE of PPTP with an acknowledgement": lambda ip: ethernet(
+        ipv4(47, struct.pack(">HHHHII", 0x3081, 0x880B, 0, 5, 1, 2) + b"\xff\3" + ppp(ip))
     ),
     "ERSPAN I": lambda ip: ethernet(ipv4(47, gre(0x88BE, ethernet(ip)))),
     "ERSPAN II": lambda ip: ethernet(erspan2(ethernet(ip))),
@@ -160,6 +167,11 @@ WRAPPINGS: dict[str, Wrap] = {
     "IPv6 with extensions": lambda ip: ethernet(
         ipv6(0, b"\x3c\0" + bytes(6) + b"\x2b\1" + bytes(14) + bytes([41 if version(ip) == 6 else 4]) + bytes(7) + ip)
     ),
+    "IPv6 with other extensions": lambda ip: ethernet(
+        ipv6(
+            135, b"\x8b\0" + bytes(6) + b"\x8c\1" + bytes(14) + bytes([41 if version(ip) == 6 else 4]) + bytes(7) + ip
+        )
+    ),
     "authentication header": lambda ip: ethernet(
         ipv4(51, bytes([41 if version(ip) == 6 else 4, 4]) + bytes(22) + ip)
     ),
@@ -170,6 +182,7 @@ WRAPPINGS: dict[str, Wrap] = {
     "MPLS in UDP": lambda ip: ethernet(ipv4(17, udp(6635, labels(16) + ip))),
     "MPLS in GRE": lambda ip: ethernet(ipv4(47, gre(0x8847, labels(16) + ip))),
     "PPPoE": lambda ip: pppoe(ppp(ip)),
+    "PPPoE with MPLS": lambda ip: pppoe(b"\x02\x81" + labels(16) + ip),
     "PPPoE with a short protocol": lambda ip: pppoe(ppp(ip)[1:]),
     "VXLAN in GRE in IPv6": lambda ip: ethernet(
         ipv6(47, gre(0x0800, ipv4(17, vxlan(ethernet(ip, TAG))), sequence=True)), TAG
@@ -184,6 +197,7 @@ LINKS: dict[str, tuple[int, Wrap]] = {
     "Cisco HDLC": (104, lambda ip: b"\x0f\0" + ether_type(ip) + ip),
     "MPLS": (219, lambda ip: labels(16) + ip),
     "cooked with VXLAN": (113, lambda ip: bytes(14) + b"\x08\0" + ipv4(17, vxlan(ethernet(ip)))),
+    "cooked with SNAP": (113, lambda ip: bytes(14) + b"\0\4\xaa\xaa\3\0\0\0" + ether_type(ip) + ip),
     "cooked 2 with a tag": (276, lambda ip: b"\x81\0" + bytes(18) + TAG[2:] + ether_type(ip) + ip),
     "cooked 2 with GRE": (276, lambda ip: b"\x08\0" + bytes(18) + gre_of(ip)),
     "loopback with IP in IP": (0, lambda ip: b"\2\0\0\0" + ipv4(41 if version(ip) == 6 else 4, ip)),
