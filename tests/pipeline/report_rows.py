@@ -9,7 +9,9 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
+from kwire_kafka.releases import RELEASES
 from kwire_spark.columns import CLIENTS, EXCHANGES
+from kwire_spark.reports.report import Report
 from kwire_spark.tables.clients import Clients, clients
 from kwire_spark.tables.relations import Database, LocalTable
 
@@ -76,3 +78,20 @@ exchanges_of = partial(table_of, EXCHANGES)
 def clients_of(*rows: dict[str, Any]) -> Clients[LocalTable]:
     """What reports on clients need, with rows of CLIENTS."""
     return clients(table_of(CLIENTS, *rows))
+
+
+def whole(report: Report) -> str:
+    """All that a report says, a line for each row; cells without a value are left out."""
+    lines = [f"{report.name}: {report.title}, exit code {report.exit_code}", *report.summary]
+    for table in report.tables:
+        headings = [column.heading for column in table.columns]
+        lines += ["", f"# {table.name}: {table.title}, and {table.more} more", f"({', '.join(headings)})"]
+        lines += [table.note or "no note", *(table.empty for _ in [()] if not table.rows)]
+        for row in table.rows:
+            cells = zip(table.columns, row, strict=True)
+            lines.append(", ".join(f"{column.name} {cell}" for column, cell in cells if cell not in (None, "", ())))
+    for chart in report.charts:
+        lines += ["", f"# {chart.name}: {chart.title}", chart.note or "no note", *map(str, chart.figure["data"])]
+        lines += [f"{name}: {value}" for name, value in chart.figure["layout"].items()]
+    lines += [f"{check.state}: {check.name} ({check.group}) {check.message}" for check in report.checks]
+    return "\n".join(lines).replace(RELEASES.newest.name, "NEWEST")

@@ -14,7 +14,7 @@ from kwire_spark.reports.release_support import deprecated_in, is_known, refused
 from kwire_spark.reports.report import Report
 from kwire_spark.reports.terminal import print_report
 from kwire_spark.reports.text import in_utc
-from tests.pipeline.report_rows import START, client, clients_of, exchange, exchanges_of
+from tests.pipeline.report_rows import START, client, clients_of, exchange, exchanges_of, whole
 
 
 @pytest.fixture(scope="module")
@@ -84,6 +84,7 @@ def test_what_is_printed(report: Report, snapshot: SnapshotAssertion) -> None:
     text = io.StringIO()
     print_report(report, Console(file=text, width=150))
     assert text.getvalue() == snapshot
+    assert whole(report) == snapshot
 
 
 def test_no_more_rows_than_asked_for() -> None:

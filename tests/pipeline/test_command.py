@@ -6,6 +6,7 @@ import errno
 import gzip
 import os
 import sqlite3
+from datetime import timedelta
 from io import BytesIO as TemporaryFileOf
 from io import StringIO
 from pathlib import Path
@@ -17,6 +18,7 @@ import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from rich.console import Console
+from syrupy.assertion import SnapshotAssertion
 
 from kwire.errors import KwireError
 from kwire.logs import LogSegment
@@ -24,7 +26,7 @@ from kwire_spark.columns import RECORDS
 from kwire_spark.command import COMMANDS, one_line, run
 from kwire_spark.command.common import Run, only_writer
 from kwire_spark.command.engines import LocalEngine
-from kwire_spark.command.reports import SHOWN, clients_report
+from kwire_spark.command.reports import SHOWN, clients_report, usage_of
 from kwire_spark.inputs import Inputs, find
 from kwire_spark.options import BrokenInputError, OptionError
 from kwire_spark.segments import record_batches, splits
@@ -33,6 +35,7 @@ from kwire_spark.storage import Window
 from kwire_spark.tables import read
 from kwire_spark.tables.files import ParquetTable
 from tests.pipeline.capture_files import beginning, packets, recorded, write_pcap
+from tests.pipeline.report_rows import START, client, clients_of, whole
 
 FULL_DATABASE = "database or disk is full"
 DATA = Path(__file__).parents[1] / "data"
@@ -336,3 +339,19 @@ def test_clients_are_counted_as_reports_count_them() -> None:
     assert report.summary == ("2 clients seen.",)
     assert report.table("list").column("api") == ["Metadata"] * 4
     assert clients_report(rows[:1], 7).summary == ("At least 1 client seen.",)
+
+
+def test_the_whole_report_on_clients(snapshot: SnapshotAssertion) -> None:
+    sarama = {"software_name": "sarama", "software_version": "1.20", "principal": "User:a"}
+    rows = [
+        client(0, 1, 5, **sarama, errors=1, refused=2),
+        client(0, 7, 4, **sarama, last_seen=START + timedelta(hours=1)),
+        client(0, 7, 3, **sarama, seen_in="request_log"),
+        client(0, 8, 1, **sarama, client_host="10.0.0.2", server_port=9093),
+        client(9999, 0, 1, api=None, client_id=None) | {"last_seen": None},
+        client(0, 2, 3, client_id=None, seen_in="server_log", refused=3) | {"version": None},
+        client(58, 0, 2, client_id="1", api="Envelope"),
+        client(1, 12, 2, client_id="1"),
+    ]
+    usage = usage_of(clients_of(*rows[::-1]).table.rows())
+    assert whole(clients_report(usage, 0)) == snapshot

@@ -15,7 +15,7 @@ from kwire_spark.reports.latency import latency
 from kwire_spark.reports.over_time import MAX_ROWS, Steps, counted_over_time
 from kwire_spark.reports.report import Report
 from kwire_spark.reports.terminal import print_report
-from tests.pipeline.report_rows import START, exchange, exchanges_of
+from tests.pipeline.report_rows import START, exchange, exchanges_of, whole
 
 
 @pytest.fixture(scope="module")
@@ -110,6 +110,7 @@ def test_what_is_printed(report: Report, snapshot: SnapshotAssertion) -> None:
     text = io.StringIO()
     print_report(report, Console(file=text, width=150), rows=5)
     assert text.getvalue() == snapshot
+    assert whole(report) == snapshot
 
 
 def test_nothing_to_measure() -> None:

@@ -25,7 +25,7 @@ from kwire_spark.reports.report import Report
 from kwire_spark.reports.terminal import print_report
 from kwire_spark.state import columns
 from kwire_spark.state.replay import NEEDED
-from tests.pipeline.report_rows import table_of
+from tests.pipeline.report_rows import table_of, whole
 
 DATA = Path(__file__).parents[1] / "data"
 WHEN = datetime(2026, 1, 2, 12, 0, tzinfo=UTC)
@@ -44,7 +44,7 @@ def report() -> Report:
         Tables(
             table_of(
                 columns.COMMITTED,
-                commit("billing", "orders", 0, 90),
+                commit("billing", "orders", 0, 90, leader_epoch=4, metadata="m", expires=WHEN.replace(day=9)),
                 commit("billing", "orders", 1, 200),
                 commit("billing", "gone", 0, 5),
                 commit("idle", "orders", 0, 100),
@@ -52,13 +52,21 @@ def report() -> Report:
             ),
             table_of(
                 columns.GROUPS,
-                {"group": "billing", "type": "classic", "state": "Stable", "members": 1, "protocol": "range"},
+                {"group": "billing", "type": "classic", "state": "Stable", "members": 1, "protocol": "range"}
+                | {"protocol_type": "consumer", "leader": "m-1", "changed": WHEN.replace(hour=11)},
                 {"group": "idle", "type": "classic", "state": "Empty", "members": 0},
                 {"group": "fresh", "type": "consumer", "state": "Stable", "members": 2, "epoch": 3},
             ),
             table_of(
                 columns.MEMBERS,
-                {"group": "billing", "member_id": "m-1", "client_id": "[red]app", "assignment": orders},
+                {"group": "billing", "member_id": "m-1", "client_id": "[red]app", "assignment": orders}
+                | {
+                    "client_host": "/10.0.0.1",
+                    "instance_id": "i",
+                    "state": "Stable",
+                    "epoch": 4,
+                    "reason": "cut off",
+                },
                 {"group": "fresh", "member_id": "m-2", "topics": ["orders"]},
             ),
             table_of(
@@ -67,7 +75,10 @@ def report() -> Report:
                     "transactional_id": "pay",
                     "state": "Ongoing",
                     "producer_id": 9,
+                    "producer_epoch": 2,
+                    "timeout_ms": 60,
                     "started": WHEN,
+                    "updated": WHEN.replace(hour=13),
                     "partitions": orders,
                 },
                 {"transactional_id": "done", "state": "CompleteCommit", "producer_id": 8},
@@ -119,6 +130,7 @@ def test_what_is_printed(report: Report, snapshot: SnapshotAssertion) -> None:
     text = io.StringIO()
     print_report(report, Console(file=text, width=150))
     assert text.getvalue() == snapshot
+    assert whole(report) == snapshot
 
 
 def test_real_logs() -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from kwire.errors import UnknownReleaseError
 from kwire.releases import Release
@@ -18,7 +20,7 @@ from kwire_spark.reports.owners import Owners
 from kwire_spark.reports.readiness import LOGS_ALONE, readiness, report_on
 from kwire_spark.reports.release_support import judge
 from kwire_spark.reports.report import Report
-from tests.pipeline.report_rows import client, clients_of
+from tests.pipeline.report_rows import START, client, clients_of, whole
 
 PRODUCE, FETCH, METADATA, LEADER_AND_ISR, JOIN_GROUP, API_VERSIONS, OFFSET_COMMIT = 0, 1, 3, 4, 11, 18, 8
 ENVELOPE, LIST_OFFSETS = 58, 2
@@ -447,6 +449,8 @@ def test_the_way_to_a_target_loses_nobody() -> None:
     all_clear = told("4.1.1", use(JOIN_GROUP, 1, client=two))
     assert (all_clear.exit_code, all_clear.summary[1][:38]) == (0, "On the way to 4.1.1, do not stop at 4.")
     assert not any("On the way" in sentence for sentence in told("3.9.1", use(JOIN_GROUP, 1)).summary)
+    too_new = told("4.0.0", use(PRODUCE, 1), use(FETCH, 18, client=two))
+    assert not any("newest release before" in sentence for sentence in too_new.summary), "none takes what 4.0.0 lacks"
 
 
 def test_a_check_for_each_client() -> None:
@@ -543,3 +547,39 @@ def test_brokers_that_verify_transactions_are_no_clients() -> None:
     ]
     assert [use.between_brokers for use in uses_of(asked)] == [True, True]
     assert [use.between_brokers for use in uses_of([full(api_key=24, version=3)])] == [False]
+
+
+def test_the_whole_report(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
+    """Each kind of client, seen in each kind of input, with all that can be said of it."""
+    sarama = {"client_id": "old", "software_name": "sarama", "software_version": "1.20", "principal": "User:a"}
+    kgo = {"client_id": None, "client_host": None, "software_name": "kgo", "software_version": "1.0"}
+    later, early = {"last_seen": START + timedelta(hours=1)}, {"first_seen": START - timedelta(hours=1)}
+    joins = client(JOIN_GROUP, 1, 3, client_id="joins", errors=1)
+    rows = [
+        client(PRODUCE, 1, 5, **sarama, refused=2, source="b.pcap", position=7, **later),
+        client(PRODUCE, 7, 4, **sarama, **early),
+        client(PRODUCE, 1, 9, **sarama, seen_in="request_log", source="request.log"),
+        client(PRODUCE, 2, 2, client_host="10.0.0.2", **sarama),
+        joins,
+        client(FETCH, 17, 6, client_id="newer", client_host="10.0.0.3"),
+        client(API_VERSIONS, 3, 1, client_id="newer", client_host="10.0.0.3"),
+        client(9999, 0, 1, client_id="fork", api=None),
+        client(OFFSET_COMMIT, 10, 1, client_id="tests", api="OffsetCommit"),
+        client(METADATA, 0, 7, client_id=None, client_host="10.0.0.4"),
+        client(PRODUCE, 2, 3, client_id=None, client_host="10.0.0.5", seen_in="server_log", refused=3),
+        client(PRODUCE, 2, 8, client_id=None, client_host="10.0.0.6", seen_in="server_log")
+        | {"version": None, "refused": 8},
+        client(ENVELOPE, 0, 2, client_id="1", api="Envelope"),
+        client(FETCH, 3, 2, client_id="1"),
+        client(FETCH, 2, 20, **kgo, seen_in="metrics", source="m.prom", position=3),
+        client(PRODUCE, 1, 50, **kgo | {"software_name": "sarama", "software_version": "1.20"}, seen_in="metrics"),
+    ]
+    before = [client(PRODUCE, 7, 4, **sarama), joins | {"version": 5}, client(METADATA, 9, client_id="gone")]
+    (tmp_path / "owners.csv").write_text("owner,client_id\nBilling,old\nPayments,joins\n")
+    report = readiness(
+        clients_of(*rows),
+        ("3.9.1", "4.0.0", "4.1.1"),
+        owners=Owners.read(tmp_path / "owners.csv"),
+        before=clients_of(*before),
+    )
+    assert whole(report) == snapshot

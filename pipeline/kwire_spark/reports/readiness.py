@@ -211,7 +211,8 @@ def _way(judgement: Judgement, breaking: Breaking, releases: Releases) -> Iterat
         return
     earlier = [release for release in releases if release != name][: list(releases).index(name)]
     refused = set(judgement.refused())
-    if refused and (free := [release for release in earlier if not breaking.get(release)]):
+    dropped = refused <= breaking.get(name, set())  # others are too new for the target, and for what is before it
+    if refused and dropped and (free := [release for release in earlier if not breaking.get(release)]):
         yield f"The newest release before {name} that refuses none of them is {free[-1]}."
     worse = [release for release in earlier if breaking.get(release, set()) - refused]
     if worse:
