@@ -155,7 +155,7 @@ class Options:
         value = (self.text(name) or "").strip()
         if not value:
             return None
-        if re.fullmatch(r"\d+(\.\d+)?", value) and len(value) != 4:  # four digits are a year
+        if re.fullmatch(r"(?!\d{4}$)\d+(\.\d+)?", value):  # four digits are a year
             return float(value)
         try:
             time = datetime.fromisoformat(value)

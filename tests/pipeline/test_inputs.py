@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 import gzip
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import zstandard
 
-from kwire_spark.inputs import Inputs, find, sniff
+from kwire_spark.columns import PROBLEMS
+from kwire_spark.inputs import PROBE_BYTES, Inputs, find, sniff
 from kwire_spark.options import OptionError
 from kwire_spark.storage import STDIN
+from kwire_spark.tables.files import write_parquet
+from tests.pipeline.packing import tar
 
 DATA = Path(__file__).parents[1] / "data"
 PCAP = bytes.fromhex("d4c3b2a1020004000000000000000000ffff000001000000")
 REQUEST = b"[2026-01-02 12:00:00,000] INFO Completed request:{} (kafka.request.logger)\n"
 SERVER = b"[2026-01-02 12:00:00,000] INFO [KafkaServer id=1] started (kafka.server.KafkaServer)\n"
+BESIDE_SEGMENTS = [
+    *(f"{7:020}.{ending}" for ending in ("index", "timeindex", "txnindex", "snapshot")),
+    f"{7:020}-12.snapshot",
+    *("partition.metadata", "quorum-state", "meta.properties", "leader-epoch-checkpoint"),
+    *("recovery-point-offset-checkpoint", "replication-offset-checkpoint", "log-start-offset-checkpoint"),
+    "cleaner-offset-checkpoint",
+]
+LEVELS = [b"TRACE", b"DEBUG", b"INFO", b"WARN", b"ERROR", b"FATAL"]
 
 
 @pytest.mark.parametrize(
@@ -35,7 +47,19 @@ SERVER = b"[2026-01-02 12:00:00,000] INFO [KafkaServer id=1] started (kafka.serv
         ("00000000000000000000.log", b"", "logs"),
         ("00000000000000000010-0000000003.checkpoint", b"", "logs"),
         ("00000000000000000000.timeindex", b"", "part"),
-        ("leader-epoch-checkpoint", b"0\n", "part"),
+        *((name, b"0\n", "part") for name in BESIDE_SEGMENTS),
+        *((f"{0:020}.{ending}.deleted", b"0\n", "part") for ending in ("log", "index", "snapshot")),
+        *(("a.log", SERVER.replace(b"INFO", level), "server_logs") for level in LEVELS),
+        ("a.log", SERVER[1:].replace(b"02 12", b"02T12"), "server_logs"),
+        ("a.log", b"starting\n" + SERVER, "server_logs"),
+        ("a.log", b"Exception while processing request from 10.0.0.1\n", "server_logs"),
+        ("a.log", b"org.apache.kafka.common.errors.InvalidRequestException\n", "server_logs"),
+        ("a.log", b"\n" * 5000 + b"\0" + REQUEST, "request_logs"),
+        ("late.log", b"x\n" * (PROBE_BYTES // 2 - len(SERVER)) + SERVER, "server_logs"),
+        ("late.log", b"x\n" * 70_000 + b"with unsupported version", "server_logs"),
+        ("orders", b"PK\3\4" + bytes(300), "archive"),
+        ("orders", bytes(257) + b"ustar" + bytes(300), "archive"),
+        ("00000000000000000000.log.gz", gzip.compress(REQUEST, mtime=0), "request_logs"),
     ],
 )
 def test_the_kind_of_a_file(tmp_path: Path, name: str, content: bytes, kind: str) -> None:
@@ -54,6 +78,11 @@ def test_the_kind_of_a_file(tmp_path: Path, name: str, content: bytes, kind: str
             b"\x89PNG\0\0\0",
             "unknown binary format: expected pcap, pcapng or a log segment named like Kafka's",
         ),
+        ("a.log", b"[2026-01-02 12:00:00,000] INFO nothing of it\n", "no line looks like a broker's log"),
+        ("a.log", SERVER.replace(b"INFO", b"LATE"), "no line looks like a broker's log"),
+        ("index", b"x\n" * (PROBE_BYTES * 2) + SERVER, "no line looks like a broker's log"),
+        ("7.index", b"\0\1", "unknown binary format: expected pcap, pcapng or a log segment named like Kafka's"),
+        ("a.parquet", b"PAR1\0", "Parquet: to read a table that kwire-spark wrote, name its folder alone"),
         ("cut.gz", b"\x1f\x8b\xff\xff\xff\xff\xff\xff\xff\xff\xff", ""),
         ("cut.zst", zstandard.compress(b"x" * 999)[:4] + b"\xff" * 20, ""),
     ],
@@ -67,6 +96,7 @@ def test_what_is_something_else_is_passed_over_with_a_reason(
     ((path, told),) = found.skipped
     assert path == str(tmp_path / name)
     assert told == reason if reason else told
+    assert found.unreadable == (set() if reason else {path})
 
 
 def test_a_folder_of_everything(tmp_path: Path) -> None:
@@ -95,6 +125,53 @@ def test_inputs_are_named_without_their_folders() -> None:
     assert str(Inputs(captures=(STDIN,), logs=("/var/kafka/",))) == (
         "1 capture (standard input), 1 data directory or segment (kafka)"
     )
+
+
+def test_nothing_and_something(tmp_path: Path) -> None:
+    assert not Inputs()
+    assert str(Inputs()) == "no inputs"
+    kinds = ("captures", "logs", "request_logs", "server_logs", "metrics")
+    assert all(replace(Inputs(), **{kind: ("a",)}) for kind in kinds)  # type: ignore[arg-type]
+    assert all(replace(Inputs(), **{kind: ("a", STDIN)}).has_standard_input for kind in kinds)  # type: ignore[arg-type]
+    assert not Inputs(captures=("a",)).has_standard_input
+    assert str(Inputs(request_logs=("a", "b"), server_logs=("c", "d"), metrics=("e",))) == (
+        "2 request logs (a, b), 2 server logs (c, d), 1 dump of metrics (e)"
+    )
+    assert str(Inputs(captures=("a", "b", "c", "d", "e"), metrics=("f", "g"))) == (
+        "5 captures (a, b, c, d, e), 2 dumps of metrics (f, g)"
+    )
+
+
+def test_the_size_is_that_of_what_is_read(tmp_path: Path) -> None:
+    (tmp_path / "a.pcap").write_bytes(PCAP)
+    (tmp_path / "server.log").write_bytes(SERVER)
+    (tmp_path / "notes.txt").write_bytes(b"remember the milk\n")
+    assert find([tmp_path]).size == len(PCAP) + len(SERVER)
+
+
+def test_of_an_archive_its_members_are_told(tmp_path: Path) -> None:
+    inner = tar(("b.pcap", PCAP))
+    (tmp_path / "a.tar").write_bytes(tar(("a.pcap", PCAP), ("inner.tar", inner), ("notes.txt", b"milk\n")))
+    found = find([tmp_path])
+    assert found.captures == (f"{tmp_path / 'a.tar'}!/a.pcap",)
+    assert dict(found.skipped) == {
+        f"{tmp_path / 'a.tar'}!/inner.tar": "an archive in an archive: unpack it",
+        f"{tmp_path / 'a.tar'}!/notes.txt": "no line looks like a broker's log",
+    }
+    assert not found.unreadable
+    (tmp_path / "a.tar").write_bytes(b"PK\3\4 and no more")
+    found = find([tmp_path])
+    assert not found
+    assert {path for path, _ in found.skipped} == found.unreadable == {str(tmp_path / "a.tar")}
+
+
+def test_tables_beside_inputs_are_not_read(tmp_path: Path) -> None:
+    (tmp_path / "a.pcap").write_bytes(PCAP)
+    write_parquet([], PROBLEMS, str(tmp_path), "problems")
+    found = find([tmp_path])
+    assert (found.captures, found.tables) == ((str(tmp_path / "a.pcap"),), ())
+    (tmp_path / "a.pcap").unlink()
+    assert [table.kind for table in find([tmp_path]).tables] == ["problems"]
 
 
 def test_real_ones_are_known() -> None:

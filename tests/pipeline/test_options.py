@@ -7,6 +7,7 @@ import json
 import pickle
 import re
 from collections.abc import Callable
+from datetime import datetime, timedelta
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -183,8 +184,58 @@ def test_values_of_all_kinds() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        ("1", 1),
+        ("7b", 7),
+        ("3k", 3 << 10),
+        ("3KB", 3 << 10),
+        ("3KiB", 3 << 10),
+        ("5 m", 5 << 20),
+        ("5MB", 5 << 20),
+        ("2g", 2 << 30),
+        (" 2Gib ", 2 << 30),
+    ],
+)
+def test_sizes(text: str, size: int) -> None:
+    assert Options({"limit": text}).size("limit", 5) == size
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("", 0), ("1s", 1), ("90 s", 90), ("10m", 600), (" 2h ", 7200)])
+def test_durations(text: str, seconds: int) -> None:
+    assert Options({"every": text}).duration("every") == seconds
+
+
+@pytest.mark.parametrize("text", ["yes", "True", "on", "1"])
+def test_flags(text: str) -> None:
+    assert Options({"a": text}).flag("a", False)
+    assert [Options({}).flag("a", default) for default in (True, False)] == [True, False]
+    assert not any(Options({"a": no}).flag("a", True) for no in ("no", "FALSE", "off", "0"))
+
+
+@pytest.mark.parametrize(
+    ("text", "hours"),
+    [("", 0), ("UTC", 0), ("utc", 0), ("Z", 0), ("GMT", 0), ("+02:00", 2), ("-0330", -3.5), ("Asia/Tokyo", 9)],
+)
+def test_time_zones(text: str, hours: float) -> None:
+    zone = Options({"timeZone": text}).time_zone("timeZone")
+    assert zone.utcoffset(datetime(2026, 1, 1)) == timedelta(hours=hours)
+
+
+def test_ports_are_from_1_to_65535() -> None:
+    assert Options({"ports": "1, 65535 ,90 - 92,"}).ports("ports") == {1, 90, 91, 92, 65535}
+    assert Options({}).ports("ports") == frozenset()
+    assert Options({"n": "3"}).number("n", 1, 3) == 3
+
+
+@pytest.mark.parametrize(
     ("text", "seconds"),
     [
+        ("", None),
+        (" 12.5 ", 12.5),
+        ("197", 197.0),
+        ("19710101", 19_710_101.0),
+        ("1970-01-01T00:00:10Z", 10.0),
         ("0.5", 0.5),
         ("1700000000", 1.7e9),
         ("1970-01-02", 86400.0),
@@ -192,7 +243,7 @@ def test_values_of_all_kinds() -> None:
         ("1970-01-01T01:00:10+01:00", 10.0),
     ],
 )
-def test_times(text: str, seconds: float) -> None:
+def test_times(text: str, seconds: float | None) -> None:
     assert Options({"start": text}).time("start") == seconds
 
 
@@ -204,10 +255,23 @@ def test_times(text: str, seconds: float) -> None:
         (lambda one: one.size("mode", 0), "64x"),
         (lambda one: one.size("mode", 0), "0"),
         (lambda one: one.flag("mode", True), "perhaps"),
+        (lambda one: one.number("mode", 0, 3), "2"),
+        (lambda one: one.number("mode", 0), "1.5"),
+        (lambda one: one.duration("mode"), "0s"),
+        (lambda one: one.duration("mode"), "5"),
+        (lambda one: one.duration("mode"), "5d"),
+        (lambda one: one.ports("mode"), "65536"),
+        (lambda one: one.ports("mode"), "9092;9093"),
+        (lambda one: one.size("mode", 0), "1.5k"),
+        (lambda one: one.size("mode", 0), "0k"),
+        (lambda one: one.choice("mode", "a", ("a", "b")), "c"),
+        (lambda one: one.time("mode"), "2026-13-01"),
+        (lambda one: one.time_zone("mode"), "Europe/Atlantis"),
         (lambda one: one.ports("mode"), "0"),
         (lambda one: one.ports("mode"), "9093-9092"),
         (lambda one: one.ports("mode"), "kafka"),
         (lambda one: one.time("mode"), "yesterday"),
+        (lambda one: one.time("mode"), "1971"),
     ],
 )
 def test_what_makes_no_sense_is_refused_with_name_and_value(call, value) -> None:  # type: ignore[no-untyped-def]
@@ -218,6 +282,8 @@ def test_what_makes_no_sense_is_refused_with_name_and_value(call, value) -> None
 def test_broken_input_says_where_and_can_be_pickled() -> None:
     error = pickle.loads(pickle.dumps(BrokenInputError("a.pcap", 7, "cut off")))
     assert str(error) == "a.pcap, byte 7: cut off"
+    assert str(BrokenInputError("a.pcap", None, "gone")) == "a.pcap: gone"
+    assert (error.source, error.position, error.reason) == ("a.pcap", 7, "cut off")
 
 
 SOURCES = [KafkaCapture, KafkaLog, KafkaMetrics, KafkaPackets, KafkaRequestLog, KafkaServerLog]

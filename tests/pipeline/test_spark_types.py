@@ -32,6 +32,7 @@ def test_all_tables_have_spark_schemas_with_comments(name: str) -> None:
 
 
 def test_nested_columns_keep_comments_and_nullability() -> None:
+    assert spark_schema(pa.schema([("l", pa.large_list(pa.int16()))])).simpleString() == "struct<l:array<smallint>>"
     inner = pa.struct([pa.field("x", pa.int16(), nullable=False, metadata={"comment": "An x."}), ("y", pa.binary())])
     schema = spark_schema(
         pa.schema([("l", pa.list_(pa.field("element", inner, nullable=False))), ("d", pa.float64())])
