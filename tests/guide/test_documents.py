@@ -52,9 +52,41 @@ def test_pictures_are_in_the_page_and_missing_ones_are_text(tmp_path: Path) -> N
     assert "none other" in found.prose.body
 
 
+def test_nothing_is_shown_that_is_linked_from_elsewhere_or_large(tmp_path: Path) -> None:
+    """A project may come from strangers: links of files and paths upwards would bring what is private into pages."""
+    readme = "# P\n\n![up](../../secret.svg) ![large](large.svg) ![fits](fits.svg)\n"
+    where = project(tmp_path / "a" / "docs", README_md=readme, large_svg="x" * 150_001, fits_svg="x" * 150_000)
+    project(tmp_path, secret_svg="<svg/>", secret_md="# Secret")
+    (where / "linked.md").symlink_to(tmp_path / "secret.md")
+    (found,) = read_documents([where])
+    assert found.path == "project/docs/README.html"
+    assert found.prose.body.count("<img") == 1
+    assert "up large <img" in found.prose.body
+
+
+@pytest.mark.parametrize(
+    ("text", "title", "about", "body"),
+    [
+        ("# *A*  `b`\r\n\r\nOne.\r\nTwo.\r\n", "A  b", "One.", "<p>One.\nTwo.</p>"),
+        ("# T\n\nOne\\\ntwo: three. Four", "T", "One two: three.", "<p>One<br />\ntwo: three. Four</p>"),
+        ("# T\n", "T", "", ""),
+        ("# T\n\n| a |\n|:--|\n| b |\n\n| c |\n|:-:|\n| d |\n", "T", "a", 'aria-label="Table 2" tabindex="0">'),
+    ],
+)
+def test_titles_and_first_sentences(tmp_path: Path, text: str, title: str, about: str, body: str) -> None:
+    (found,) = read_documents([project(tmp_path, README_md=text)])
+    assert (found.prose.title, found.prose.about) == (title, about)
+    assert body in found.prose.body
+    assert "\r" not in found.prose.body
+    assert "\N{SYMBOL FOR CARRIAGE RETURN}" not in found.prose.body
+
+
 def test_code_can_be_reached_by_keys_and_is_text(tmp_path: Path) -> None:
-    where = project(tmp_path, README_md="# P\n\n```\na < b\n```\n")
-    assert '<pre tabindex="0"><code>a &lt; b\n</code></pre>' in read_documents([where / "README.md"])[0].prose.body
+    for text in ("```\na < b\n```", "    a < b"):
+        where = project(tmp_path, README_md=f"# P\n\n{text}\n")
+        assert (
+            '<pre tabindex="0"><code>a &lt; b\n</code></pre>' in read_documents([where / "README.md"])[0].prose.body
+        )
 
 
 @pytest.mark.parametrize("name", ["no_title_md", "b <_md"])

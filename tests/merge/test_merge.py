@@ -81,6 +81,8 @@ def test_enums_and_unusual_headers_are_kept(union: Union) -> None:
     assert not union.merge("2.0.0", request(field("Kind", "int8"), valid="0-2")).failed
     assert '"enum": "Phase"' in union.definition("ClockRequest")
     assert '"headerVersions": { "0-1": "0", "2+": "2" }' in union.definition("ClockRequest")
+    assert not union.merge("0.9.0", request(field("Kind", "int8"), valid="0")).failed
+    assert '"headerVersions": { "0-1": "0", "2+": "2" }' in union.definition("ClockRequest")
     assert union.definition("Phase") == phase
 
 
