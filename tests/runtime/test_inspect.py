@@ -36,6 +36,7 @@ from kwire.trace import (
     trace_response,
 )
 from kwire.trace.batches import MAX_BYTES, MAX_HEADERS, MAX_RECORDS
+from kwire.trace.view import columns
 from kwire_kafka import (
     PROTOCOL,
     AccessControlEntryRecord,
@@ -43,6 +44,7 @@ from kwire_kafka import (
     ConfigRecord,
     DescribeTopicPartitionsRequest,
     FetchResponse,
+    GetTelemetrySubscriptionsResponse,
     HeartbeatRequest,
     OffsetCommitValue,
     ProduceRequest,
@@ -716,6 +718,22 @@ def test_every_cut_of_a_header_ends_in_the_error_of_decoding(version: int) -> No
             assert str(found.error) == str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("size", "digits", "value"),
+    [
+        (9, "0a " + "78" * 9, "x" * 9),
+        (10, "0b " + "78" * 10, "x" * 10),
+        (11, "0c " + "78" * 10 + "…", "x" * 11),
+        (70, "47 " + "78" * 10 + "…", "x" * 70),
+        (71, "48 " + "78" * 10 + "…", "x" * 70 + "…"),
+    ],
+)
+def test_a_line_is_cut_to_its_columns(size: int, digits: str, value: str) -> None:
+    found = trace_message(TopicRecord, TopicRecord(name="x" * size).encode(0), 0)
+    shown = value if value.endswith("…") else f'{value}"'
+    assert columns(found.spans[1], found.data)[1::3] == (digits, f'"{shown}')
+
+
 def test_a_nullable_struct_is_null_or_there() -> None:
     for cursor in (None, Cursor(topic_name="t")):
         data = DescribeTopicPartitionsRequest(cursor=cursor).encode(0)
@@ -729,6 +747,10 @@ def test_a_value_of_an_enum_has_its_name() -> None:
     for text in (show(found), show(found, lambda span: "a note")):
         assert re.search(r" resource_type +int8 +2  TOPIC$", text, re.MULTILINE)
     assert show(found, lambda span: "a note").count("a note") > 1
+    types = GetTelemetrySubscriptionsResponse(accepted_compression_types=[4, 2, 9])
+    found = trace_message(type(types), types.encode(0), 0)
+    rows = [(span.kind, span.value, span.meaning) for span in found.spans if "compression" in span.path]
+    assert rows == [("compact array", 3, ""), ("int8", 4, "ZSTD"), ("int8", 2, "SNAPPY"), ("int8", 9, "")]
 
 
 @pytest.mark.parametrize(

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import base64
+import bz2
 import gzip
 import io
 import json
+import lzma
 import os
 import re
 import subprocess
@@ -229,17 +231,24 @@ def test_a_record_of_an_internal_topic(run: Any) -> None:
 
 
 BATCH = encode_batch([Record(value=b"v")])
+CAPTURE = "a packet capture, not a frame: kwire-spark decode reads it"
+DECOMPRESS = ", not a frame: decompress it, or give it to kwire-spark decode if it is a capture or a log"
 
 
 @pytest.mark.parametrize(
     ("start", "named"),
     [
-        (bytes.fromhex("d4c3b2a1"), "a packet capture, not a frame: kwire-spark decode"),
-        (bytes.fromhex("a1b23c4d"), "a packet capture"),
-        (bytes.fromhex("0a0d0d0a"), "a packet capture"),
-        (gzip.compress(b"capture", mtime=0), "compressed by gzip, not a frame: decompress it"),
-        (bytes.fromhex("28b52ffd"), "compressed by zstd"),
-        (BATCH, "a log segment or a record batch"),
+        *((bytes.fromhex(start), CAPTURE) for start in ("a1b2c3d4", "d4c3b2a1", "a1b23c4d", "4d3cb2a1")),
+        *((bytes.fromhex(start), CAPTURE) for start in ("a1b2cd34", "34cdb2a1", "0a0d0d0a")),
+        (gzip.compress(b"capture", mtime=0), "compressed by gzip" + DECOMPRESS),
+        (bytes.fromhex("28b52ffd"), "compressed by zstd" + DECOMPRESS),
+        (bytes.fromhex("04224d18"), "compressed by lz4" + DECOMPRESS),
+        (bz2.compress(b"capture"), "compressed by bzip2" + DECOMPRESS),
+        (lzma.compress(b"capture"), "compressed by xz" + DECOMPRESS),
+        (
+            BATCH,
+            "a log segment or a record batch, not a frame: kwire-spark decode reads files of a log, kwire.records",
+        ),
     ],
 )
 def test_a_file_of_another_kind_is_named(run: Any, tmp_path: Path, start: bytes, named: str) -> None:
@@ -247,7 +256,15 @@ def test_a_file_of_another_kind_is_named(run: Any, tmp_path: Path, start: bytes,
     file.write_bytes(start + bytes(40))
     result = run(str(file))
     assert (result.code, result.out) == (2, "")
-    assert f"the input is {named}" in result.err
+    assert f"the input is {named}" in " ".join(result.err.split())
+
+
+@pytest.mark.parametrize(("size", "named"), [(48, False), (49, True)])
+def test_a_batch_is_one_by_its_magic_and_size(run: Any, size: int, named: bool) -> None:
+    """Whatever its offset is."""
+    start = (0x0102030405060708).to_bytes(8, "big") + size.to_bytes(4, "big") + bytes(4) + b"\2" + bytes(40)
+    result = run("--payload", start.hex())
+    assert (result.code, "record batch" in result.err) == ((2, True) if named else (3, False))
 
 
 def test_a_response_that_was_taken_for_a_request_is_named(run: Any) -> None:

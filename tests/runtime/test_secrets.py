@@ -60,6 +60,7 @@ from kwire_kafka.api.describe_configs import (
 )
 from kwire_kafka.api.fetch import FetchableTopicResponse, PartitionData
 from kwire_kafka.models import MODELS
+from kwire_kafka.models.api.alter_user_scram_credentials import ScramCredentialUpsertionModel
 from tests.properties.values import each_message
 from tests.wrong_types import REFUSED
 
@@ -341,9 +342,11 @@ def test_models_hide_secrets_where_they_are_printed_and_in_errors() -> None:
     settings = MODELS["AlterConfigsRequest"].for_version(2)
     assert "hunter2" not in repr(settings.from_codec(config("x.token")))
     assert "hunter2" in repr(settings.from_codec(config("log.dirs")))
-    with pytest.raises(ValueError, match="authBytes") as caught:
-        model.model_validate({"authBytes": ["hunter2"]})
-    assert "hunter2" not in str(caught.value)
+    within = ScramCredentialUpsertionModel.for_version(0)
+    for wrong, name in ((model, "authBytes"), (within, "salt")):
+        with pytest.raises(ValueError, match=name) as caught:
+            wrong.model_validate({name: ["hunter2"]})
+        assert "hunter2" not in str(caught.value)
 
 
 def test_errors_do_not_quote_values_of_messages_with_secrets() -> None:
@@ -486,6 +489,11 @@ def test_no_cut_and_no_line_left_out_shows_a_secret(name: str) -> None:
             else:
                 assert cls.API_KEY is not None
                 assert_hidden(trace_response(PROTOCOL, cut, cls.API_KEY, version))
+
+
+def test_a_secret_that_is_empty_is_shown() -> None:
+    found = trace_message(SaslAuthenticateRequest, SaslAuthenticateRequest().encode(2), 2)
+    assert not [span.path for span in found.spans if span.secret]
 
 
 def test_values_of_a_connector_that_were_left_out_are_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
