@@ -70,6 +70,16 @@ def test_committed_offsets() -> None:
     ]
 
 
+def test_times_after_the_year_9999_are_none() -> None:
+    times = (253_402_300_799_999, 253_402_300_800_000)
+    entries = [
+        record("OffsetCommit", {"group": "g", "topic": "t", "partition": number}, {"commit_timestamp": time})
+        for number, time in enumerate(times)
+    ]
+    found = rows("__consumer_offsets", CommittedOffsets, columns.COMMITTED, *entries)
+    assert [row["committed"] and row["committed"].year for row in found] == [9999, None]
+
+
 def classic(protocol_type: str, subscription: bytes, assignment: bytes) -> Entry:
     member = MemberMetadata(
         member_id="m",
@@ -152,6 +162,8 @@ def test_a_consumer_group() -> None:
     )
     nothing: dict[str, Any] = {"epoch": 0, "previous_epoch": 0, "state": "Stable", "assignment": [], "target": []}
     assert row == usual | nothing
+    [other] = members(record("ConsumerGroupMemberMetadata", member, facts | {"subscribed_topic_regex": ""}))
+    assert other == {name: value for name, value in row.items() if name != "topic_regex"}
     has, wanted = (
         [part(topic_id=id, partitions=[1])] for part, id in ((current.TopicPartitions, A), (target.TopicPartition, B))
     )

@@ -273,14 +273,16 @@ def test_the_log_goes_on_where_the_newest_snapshot_ends(ends: tuple[int, ...]) -
     snapshots = [
         records(
             f"{METADATA}/{end:020}-{1:010}.checkpoint",
-            {number: setting(f"{number}.size", f"snapshot {end}") for number in range(end)},
+            {number: setting(f"{number}.size", f"snapshot {end}") for number in range(end)}
+            | {end: setting(f"of-{end}.size", "gone later")},
         )
         for end in ends
     ]
     log = records(f"{METADATA}/{0:020}.log", {number: setting(f"{number}.size", "log") for number in range(4)})
     found = {row["name"]: row["value"] for row in state(Configs, columns.CONFIGS, [*snapshots, log])}
     newest = ends[-1]
-    assert found == {f"{number}.size": f"snapshot {newest}" if number < newest else "log" for number in range(4)}
+    log_settings = {f"{number}.size": f"snapshot {newest}" if number < newest else "log" for number in range(4)}
+    assert found == log_settings | {f"of-{newest}.size": "gone later"}, "each starts over"
 
 
 def test_each_partition_has_a_state_of_its_own() -> None:
@@ -386,8 +388,8 @@ def test_a_transactional_id_that_is_dead_or_deleted_has_no_state() -> None:
 
 def test_a_group_that_only_commits_is_an_empty_classic_one(tmp_path: Path) -> None:
     [group] = commit(Log(tmp_path), 1).state(Groups, columns.GROUPS)
-    assert (group["group"], group["type"], group["state"], group["members"]) == ("g", "classic", "Empty", 0)
-    assert group["log_partition"] == 7
+    told = {"group": "g", "type": "classic", "protocol_type": "", "state": "Empty", "members": 0, "log_partition": 7}
+    assert group == dict.fromkeys(columns.GROUPS.names) | told
 
 
 def consumer(log: Log, epoch: int, assigned: int, member: int) -> Log:
@@ -474,6 +476,9 @@ def test_a_value_that_cannot_be_read_is_no_tombstone() -> None:
     log = records(source, {0: (group, value), 1: (place, committed), 2: (group, b"\0\0cut"), 3: (place, b"\0\0cut")})
     assert [row["protocol_type"] for row in state(Groups, columns.GROUPS, [log])] == ["consumer"]
     assert [row["offset"] for row in state(CommittedOffsets, columns.COMMITTED, [log])] == [5]
+    id, status = record("TransactionLog", {"transactional_id": "a"}, {"transaction_status": 1}, log="transaction")
+    log = records(f"/data/__transaction_state-0/{0:020}.log", {0: (id, status), 1: (id, b"\0\0cut")})
+    assert [row["state"] for row in state(Transactions, columns.TRANSACTIONS, [log])] == ["Ongoing"]
 
 
 def test_an_update_of_a_share_group_leaves_what_it_does_not_name() -> None:
