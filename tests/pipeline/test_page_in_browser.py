@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from base64 import b64encode
 from dataclasses import replace
+from datetime import timedelta
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from kwire_spark.reports.page import page
+from kwire.guide import Guide
+from kwire_kafka import PROTOCOL
+from kwire_spark.reports.page import LONG, page
 from kwire_spark.reports.report import Column, Report, Table
+from kwire_spark.reports.text import shown
 from tests.browser import BROWSER, told
-from tests.pipeline.report_samples import HOSTILE, all_charts, report
+from tests.pipeline.report_samples import HOSTILE, START, all_charts, report
 
 PROBE = """
 const texts = (selector) => [...document.querySelectorAll(selector)].map(found => found.textContent);
@@ -66,6 +71,46 @@ typed("no such client"); result.nothing = [...seen().slice(0, 2), next.hidden];
 chosen("all"); typed("<script>"); result.hostile = [...seen().slice(0, 2), column(4)[0], document.title];
 result.options = [...choice.options].map(option => option.textContent);
 result.reachable = [...document.querySelectorAll("input, select, button, .scroll")].every(one => one.tabIndex === 0);
+const told = Object.assign(document.createElement("pre"), { id: "told", textContent: JSON.stringify(result) });
+document.body.replaceChildren(told);
+"""
+
+SORT_PROBE = """
+const table = document.querySelector("table"), tools = document.querySelectorAll(".tools");
+const column = (number) => [...table.querySelectorAll(`tbody td:nth-child(${number})`)].map(cell => cell.textContent);
+const headings = [...table.tHead.rows[0].cells], state = () => headings.map(heading => heading.ariaSort);
+const pressed = (number) => { headings[number].firstElementChild.click(); return column(number + 1); };
+const [search, choice] = [tools[0].querySelector("input"), tools[0].querySelector("select")];
+const result = { sorted: headings.flatMap((_, number) => [pressed(number), pressed(number)]), state: state() };
+result.tools = tools.length;
+const options = (one) => [...one.options].map(option => option.textContent);
+result.options = [...tools[0].querySelectorAll("select")].map(options);
+choice.selectedIndex = 1; choice.dispatchEvent(new Event("change")); result.chosen = column(1);
+choice.selectedIndex = 0; search.value = "  b  CLIENT-1 "; search.dispatchEvent(new Event("input"));
+result.found = column(1); result.count = tools[0].querySelector("output").value;
+const told = Object.assign(document.createElement("pre"), { id: "told", textContent: JSON.stringify(result) });
+document.body.replaceChildren(told);
+"""
+
+TURN_PROBE = """
+const table = document.querySelector("table"), tools = document.querySelector(".tools");
+const [back, next] = tools.querySelectorAll("button"), shown = () => tools.querySelector("output").value;
+const seen = () => [shown(), back.disabled, next.disabled, back.hidden];
+const result = { first: seen() };
+next.click(); next.click(); result.last = seen();
+back.click(); result.back = seen();
+const cell = table.querySelector("tbody tr").cells;
+result.cells = [...cell].map(one => [one.className, one.dataset.key ?? null, one.innerHTML]);
+const told = Object.assign(document.createElement("pre"), { id: "told", textContent: JSON.stringify(result) });
+document.body.replaceChildren(told);
+"""
+
+COLOUR_PROBE = """
+const plot = (name) => document.querySelector(`.plot[data-figure=${name}]`);
+const paths = (name) => plot(name).querySelectorAll(".point path, path.point");
+const fills = (name) => [...new Set([...paths(name)].map(path => getComputedStyle(path).fill))];
+const result = { columns: fills("columns"), points: fills("points") };
+result.heat = JSON.stringify(plot("heat").data[0].colorscale);
 const told = Object.assign(document.createElement("pre"), { id: "told", textContent: JSON.stringify(result) });
 document.body.replaceChildren(told);
 """
@@ -161,3 +206,58 @@ def test_a_table_of_more_rows_than_a_call_has_arguments_is_sorted(tmp_path: Path
     found = told(probed(tmp_path, long_table(150_000), LONG_PROBE).as_uri(), "--window-size=500,900")
     assert found["console"] == []
     assert found["sorted"] == ["1 to 100 of 150,000 rows", 100, "client-149999", "descending"]
+
+
+def test_any_column_is_sorted_by_its_values_with_empty_cells_last(tmp_path: Path) -> None:
+    shape = Table("t", "T").with_columns("name", "number", "time", Column("owner"), Column("target"))
+    cells: list[tuple[Any, ...]] = [
+        ("client-10", 10, START, "a", "x"),
+        ("client-9", 9.5, START + timedelta(seconds=10), "b", "x"),
+        ("", float("nan"), None, None, "x"),
+        ("Client-1", -3, START + timedelta(seconds=9), "b", "x"),
+        ("10.0.0.9", 1e21, START - timedelta(days=9000), "a", "x"),
+    ]
+    few = replace(shape, name="few", rows=(*cells, *cells))
+    many = replace(shape, rows=(*cells, *((None,) * 5 for _ in range(6))))
+    found = told(probed(tmp_path, Report("r", "R", ("One.",), (many, few)), SORT_PROBE).as_uri())
+    assert found["console"] == []
+    in_order = [[text for text in column if text] for column in found["sorted"]]
+    assert in_order[:2] == [names := ["10.0.0.9", "Client-1", "client-9", "client-10"], names[::-1]]
+    assert in_order[2:4] == [numbers := ["-3", "9.5", "10", "1000000000000000000000"], numbers[::-1]]
+    times = [shown(row[2]) for row in (cells[4], cells[0], cells[3], cells[1])]
+    assert in_order[4:6] == [times, times[::-1]]
+    assert in_order[6:8] == [["a", "a", "b", "b"], ["b", "b", "a", "a"]]
+    assert all(
+        column[len(texts) :] == [""] * 7 for column, texts in zip(found["sorted"][:8], in_order[:8], strict=True)
+    )
+    assert found["state"] == ["none"] * 4 + ["descending"]
+    assert found["tools"] == 1, "not of ten rows"
+    assert found["options"] == [["all", "(none)", "a", "b"], ["all", "(none)", "x"]]
+    assert found["chosen"] == [""] * 7
+    assert (found["found"], found["count"]) == (["Client-1"], "1 row (11 in all)")
+
+
+def test_a_long_table_is_turned_to_its_end_and_back(tmp_path: Path) -> None:
+    shape = Table("t", "T").with_columns("api", "requests", Column("verdict", mark={"ok": "good"}), "text", "version")
+    rows = tuple(("Fetch", number, "ok", "x" * (LONG + 1), 12) for number in range(250))
+    long = Report("r", "R", ("One.",), (replace(shape, rows=rows),), guide=Guide("https://a.example/", PROTOCOL))
+    found = told(probed(tmp_path, long, TURN_PROBE).as_uri())
+    assert found["console"] == []
+    assert found["first"] == ["1 to 100 of 250 rows", True, False, False]
+    assert found["last"] == ["201 to 250 of 250 rows", False, True, False]
+    assert found["back"] == ["101 to 200 of 250 rows", False, False, False]
+    assert found["cells"] == [
+        ["", None, '<a href="https://a.example/api/fetch.html#request-v12" rel="noreferrer">Fetch</a>'],
+        ["number", "100", "100"],
+        ["", None, '<span class="mark good">ok</span>'],
+        ["long", None, "x" * (LONG + 1)],
+        ["number", "12", "12"],
+    ], "as in the rows that are elements of the page"
+
+
+def test_charts_have_the_colours_of_their_roles(tmp_path: Path) -> None:
+    found = told(probed(tmp_path, report(), COLOUR_PROBE).as_uri())
+    bad, second = "rgb(179, 38, 30)", "rgb(217, 115, 13)"
+    assert found["columns"] == [bad, second]
+    assert found["points"] == ["rgb(47, 111, 208)", second]
+    assert json.loads(found["heat"]) == [[0, "#dbe7fb"], [1, "#0b3f91"]]
