@@ -130,6 +130,9 @@ conformance-all: $(READY)  ## the same for the newest release of every line sinc
 conformance-code: $(READY)  ## compare what Kafka has only in code: Connect's workers, MirrorMaker 2, sticky assignors
 	$(BIN)/python -m tests.conformance.in_code
 
+conformance-older: $(READY)  ## compare what is known of releases before 2.2, which have no definitions, with their classes
+	$(BIN)/python -m tools.older_releases
+
 conformance-vectors: $(READY)  ## the same as conformance, and rewrite tests/data/conformance
 	$(BIN)/python -m tests.conformance --update-vectors
 

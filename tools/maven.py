@@ -124,7 +124,7 @@ def bring(wanted: Sequence[str]) -> list[Jars]:
 
 def clients(versions: Sequence[str], folder: Path) -> dict[str, Jars]:
     """The jar of the clients alone, of any version that Maven has, copied into ``folder`` in one run."""
-    mvn(_copying([Module("kafka-clients", version) for version in versions], "jar", folder), "dependency:copy")
+    copy([Module("kafka-clients", version) for version in versions], folder)
     check_digests(folder)
     found = {}
     for version in versions:
@@ -132,6 +132,11 @@ def clients(versions: Sequence[str], folder: Path) -> dict[str, Jars]:
         jars = {"clients": there / f"kafka-clients-{version}.jar"}
         found[version] = Jars(version, there, jars, there / f"slf4j-api-{LOGGING[2]}.jar", ())
     return found
+
+
+def copy(modules: Sequence[Module], folder: Path) -> None:
+    """Copy the jars of these modules into ``folder``, each release's into its own."""
+    mvn(_copying(modules, "jar", folder), "dependency:copy")
 
 
 def check_digests(folder: Path) -> None:
