@@ -23,6 +23,7 @@ from kwire_kafka import (
     RenewDelegationTokenResponse,
 )
 from kwire_spark.capture import Piece, read_pieces
+from kwire_spark.frames import ConnectionProjection, ConnectionRows
 from kwire_spark.unread import HTTP, MISSING, NO_FRAME, PARTIAL, STRAY
 from tests.pipeline.capture_files import Conversation, Segment, merged, packets, recorded, recordings, write_pcap
 from tests.pipeline.connection_pieces import answered, asked, cells, conversation_pieces, gap, pieces, values
@@ -127,6 +128,62 @@ def test_a_request_of_which_too_little_was_seen_to_wait_for_its_response() -> No
     assert rows[2:] == [(None, None, PARTIAL, size - 14)]
 
 
+REQUEST, RESPONSE = asked(BEAT, 4, 1)[2], answered(BEATEN, 4, 1)[2]
+LATER, LATER_ROW = [asked(BEAT, 4, 2), answered(BEATEN, 4, 2)], (2, "answered", None, None, None)
+UNSEEN = "{} of its {} bytes were not seen"
+
+
+@pytest.mark.parametrize(
+    ("segments", "expected"),
+    [
+        (
+            [asked(BEAT, 4, 1), (SERVER, 0.0, RESPONSE[:9]), gap(SERVER, 7), *LATER],
+            [(1, "undecodable", UNSEEN.format(7, 12), None, None), LATER_ROW, (None, None, None, PARTIAL, 7)],
+        ),
+        (
+            [(CLIENT, 0.0, REQUEST[:18]), gap(CLIENT, 8), answered(BEATEN, 4, 1), *LATER, gap(CLIENT, 50)],
+            [
+                (1, "undecodable", UNSEEN.format(8, 22), None, None),
+                LATER_ROW,
+                (None, None, None, PARTIAL, 8),
+                (None, None, None, MISSING, 50),
+            ],
+        ),
+        (
+            [(CLIENT, 0.0, REQUEST[:7]), gap(CLIENT, 19), *LATER],
+            [LATER_ROW, (None, None, None, NO_FRAME, 7), (None, None, None, MISSING, 19)],
+        ),
+        (
+            [asked(BEAT, 4, 1), (SERVER, 0.0, RESPONSE[:9]), gap(SERVER, 7), *LATER, gap(CLIENT, 0)],
+            [(1, "undecodable", UNSEEN.format(7, 12), None, None), LATER_ROW, (None, None, None, PARTIAL, 7)],
+        ),
+        ([*LATER, gap(CLIENT, 0)], [LATER_ROW, (None, None, None, MISSING, 0)]),
+    ],
+)
+def test_what_is_cut_off_and_what_is_missing_are_told_apart(
+    segments: list[Segment | Piece], expected: list[tuple[object, ...]]
+) -> None:
+    columns = "correlation_id", "outcome", "reason", "_corrupt", "unread"
+    assert values(pieces(segments), *columns, table="exchanges") == expected
+
+
+def test_what_was_told_is_not_told_again() -> None:
+    """As a stream tells it while a connection goes on."""
+    cut: Segment = SERVER, 0.0, RESPONSE[:9]
+    segments: list[Segment | Piece] = [asked(BEAT, 4, 1), cut, gap(SERVER, 7), *LATER, gap(CLIENT, 5)]
+    *given, closed = pieces(segments)
+    projection = ConnectionProjection("exchanges")
+    connection = ConnectionRows(closed.connection, projection)
+    for piece in given:
+        connection.feed(piece)
+    told = projection.batch(connection.tell(closed)).to_pylist()
+    assert [(row["_corrupt"], row["unread"], row["position"]) for row in told] == [
+        (PARTIAL, 7, closed.position),
+        (MISSING, 5, closed.position),
+    ]
+    assert connection.tell(closed) == connection.feed(closed) == []
+
+
 def test_the_fallback_of_api_versions_is_of_version_0() -> None:
     request, response = ApiVersionsRequest(client_software_name="x"), ApiVersionsResponse(error_code=35)
     segments = [asked(request, 4, 1), answered(response, 0, 1)]
@@ -169,22 +226,44 @@ def test_what_an_envelope_holds_is_a_row_of_its_own() -> None:
     assert PROTOCOL.decode_response(outer["response"], 58, 0).message == EnvelopeResponse(response_data=reply)
 
 
+NONE_INSIDE = "the response to its Envelope contains none"
+NO_NUMBER = "RequestHeader v2, field correlation_id, byte 4 of 4: int32 takes 4 bytes, 0 left"
+NO_TAGS = "ResponseHeader v1, field tagged fields, byte 4 of 4: the number of tagged fields takes 1 byte, 0 left"
+
+
 @pytest.mark.parametrize(
-    ("inner", "answer", "outcome"),
+    ("inner", "answer", "expected"),
     [
-        (b"\0\x0c\0\x04", EnvelopeResponse(error_code=41), "undecodable"),
-        (asked(BEAT, 4, 9)[2][4:], EnvelopeResponse(error_code=41), "unanswered"),
-        (asked(BEAT, 4, 9)[2][4:], EnvelopeResponse(response_data=b"\0\0\0\x09"), "undecodable"),
-        (asked(BEAT, 4, 9)[2][4:], None, "unanswered"),
+        (b"\0\x0c\0\x04", EnvelopeResponse(error_code=41), ("undecodable", NO_NUMBER, None)),
+        (asked(BEAT, 4, 9)[2][4:], EnvelopeResponse(error_code=41), ("unanswered", NONE_INSIDE, None)),
+        (asked(BEAT, 4, 9)[2][4:], EnvelopeResponse(response_data=b"\0\0\0\x09"), ("undecodable", NO_TAGS, 500.0)),
+        (asked(BEAT, 4, 9)[2][4:], None, ("unanswered", "the connection ended", None)),
     ],
 )
-def test_what_goes_wrong_in_an_envelope(inner: bytes, answer: EnvelopeResponse | None, outcome: str) -> None:
+def test_what_goes_wrong_in_an_envelope(
+    inner: bytes, answer: EnvelopeResponse | None, expected: tuple[str, str, float | None]
+) -> None:
     segments = [asked(EnvelopeRequest(request_data=inner, request_principal=b"?"), 0, 1)]
-    segments += [answered(answer, 0, 1)] if answer else []
-    rows = cells(pieces(segments), table="exchanges")
-    assert rows[1]["outcome"] == outcome
-    assert rows[1]["reason"]
-    assert rows[1]["principal"] is None
+    segments += [answered(answer, 0, 1, 0.5)] if answer else []
+    outer, row = cells(pieces(segments), table="exchanges")
+    assert (row["outcome"], row["reason"], row["latency_ms"]) == expected
+    assert (row["forwarded"], row["principal"], row["response_size"], row["error_codes"]) == (True, None, None, None)
+    assert outer["outcome"] == ("answered" if answer else "unanswered")
+    assert outer["error_codes"] == ([answer.error_code] if answer and answer.error_code else [] if answer else None)
+
+
+@pytest.mark.parametrize(
+    ("address", "host"), [(b"\xc0\0\2\7", "192.0.2.7"), (b"\0" * 15 + b"\1", "::1"), (b"\1\2\3", None), (b"", None)]
+)
+def test_the_address_in_an_envelope(address: bytes, host: str | None) -> None:
+    """Also if only some columns are wanted."""
+    principal = b"\0\0" + DefaultPrincipalData(type="User", name="bob").encode(0)
+    inner = asked(BEAT, 4, 9)[2][4:]
+    envelope = EnvelopeRequest(request_data=inner, request_principal=principal, client_host_address=address)
+    given = pieces([asked(envelope, 0, 1)])
+    rows = values(given, "client_host", "principal", "api", table="exchanges")
+    assert rows[1] == (host, "User:bob", "Heartbeat")
+    assert values(given, "api", table="exchanges") == ["Envelope", "Heartbeat"]
 
 
 def test_a_connection_that_is_not_kafka_is_told_at_once_and_at_the_end_with_its_bytes() -> None:
@@ -194,6 +273,11 @@ def test_a_connection_that_is_not_kafka_is_told_at_once_and_at_the_end_with_its_
     ]
     rows = values(pieces(segments), "_corrupt", "unread", "number", table="exchanges")
     assert rows == [("not Kafka: HTTP", 9, 0), ("not Kafka: HTTP", 9 + 26, None)]  # 0: one connection
+    given = [(CLIENT, 0.0, b"\x16\3\1\2\0" + bytes(600)), (SERVER, 0.0, b"\x16\3\3\2\0" + bytes(600))]
+    rows = values(
+        pieces([asked(BEAT, 4, 1), answered(BEATEN, 4, 1), *given]), "number", "_corrupt", table="exchanges"
+    )
+    assert [row for row in rows if row[0] == 0] == [(0, None)], "its first request"
 
 
 def test_what_was_missing_is_told_at_the_end() -> None:

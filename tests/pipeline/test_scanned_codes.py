@@ -26,15 +26,20 @@ from tests.pipeline.capture_files import merged, packets, recorded, recordings, 
 from tests.pipeline.test_error_codes import RESPONSES, failing
 
 NEEDED = pa.schema([EXCHANGES.field(name) for name in EXCHANGE_COLUMNS])
+FACTS = pa.schema([field for field in EXCHANGES if field.name not in ("request", "response")])
 scanned = ConnectionProjection("exchanges", bodies=CODES).outcome
 
 
 def bodies(name: str) -> Iterator[tuple[int, bytes]]:
-    """A message of every version, with a code in each field for one if the version can have all of them."""
+    """A message of every version, with a code in each field for one if the version can have all of them, and with a
+    throttle time if it has one."""
     cls = PROTOCOL[name]
     for version in cls.VALID_VERSIONS:
         try:
-            yield version, failing(cls, count(1)).encode(version)
+            message: Any = failing(cls, count(1))
+            if hasattr(message, "throttle_time_ms"):
+                message.throttle_time_ms = 1000 + version
+            yield version, message.encode(version)
         except EncodeError:
             yield version, cls().encode(version)
 
@@ -60,9 +65,9 @@ def test_bytes_that_end_early_or_are_noise_raise_nothing_else(name: str) -> None
                 scanned(cls.API_KEY, version, body[:end] + b"\xff" * (len(body) - end), 0)
 
 
-def clients_columns(path: Path, read: Bodies) -> list[dict[str, Any]]:
-    made = frame_batches(read_pieces([str(path)]), NEEDED, table="exchanges", bodies=read)
-    return pa.Table.from_batches(made, NEEDED).to_pylist()  # type: ignore[no-any-return]
+def columns(path: Path, read: Bodies, schema: pa.Schema = FACTS) -> list[dict[str, Any]]:
+    made = frame_batches(read_pieces([str(path)]), schema, table="exchanges", bodies=read)
+    return pa.Table.from_batches(made, schema).to_pylist()  # type: ignore[no-any-return]
 
 
 @pytest.mark.parametrize("handshake", [True, False])
@@ -71,7 +76,7 @@ def clients_columns(path: Path, read: Bodies) -> list[dict[str, Any]]:
 def test_recorded_traffic_gives_the_same_rows(tmp_path: Path, name: str, size: int, handshake: bool) -> None:
     sent = merged(packets(one, handshake=handshake, size=size) for one in recorded(name))
     path = write_pcap(tmp_path / "a.pcap", sent)
-    assert clients_columns(path, CODES) == clients_columns(path, ALL)
+    assert columns(path, CODES) == columns(path, ALL)
 
 
 @pytest.mark.skipif(is_native(), reason="native code calls functions directly: none can be replaced")
@@ -85,7 +90,7 @@ def test_only_what_identifies_clients_is_decoded(tmp_path: Path, monkeypatch: py
 
     monkeypatch.setattr(event_reader, "decode_within", noted)
     sent = merged(packets(one) for one in recorded("librdkafka-on-4.1.1"))
-    rows = clients_columns(write_pcap(tmp_path / "a.pcap", sent), CODES)
+    rows = columns(write_pcap(tmp_path / "a.pcap", sent), CODES, NEEDED)
     assert len({row["api"] for row in rows}) > 5
     allowed = {name + ending for name in identity.APIS | {"Envelope"} for ending in ("Request", "Response")}
     assert "ApiVersionsRequest" in decoded <= allowed - {"ApiVersionsResponse"}
