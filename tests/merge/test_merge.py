@@ -122,6 +122,16 @@ def test_tags_that_come_to_an_existing_version_say_since_when(union: Union) -> N
     assert (union.root / "exceptions.json").read_text() == "[]\n"
 
 
+def test_a_tag_that_is_taken_back_makes_exceptions_of_those_that_had_it(union: Union) -> None:
+    """Releases before it have the bytes of the newest again, and are not listed."""
+    union.merge("1.0.0", request(field("Id")))
+    union.merge("1.1.0", request(field("Id"), tagged("First", 0)))
+    outcome = union.merge("2.0.0", request(field("Id")))
+    assert outcome.notes == ["ClockRequest version 1: other bytes in 1.1.0; say why in exceptions.json"]
+    assert outcome.proof is not None
+    assert outcome.proof.mismatches == ()
+
+
 def test_tags_in_a_struct_that_is_renamed_later_say_since_when(union: Union) -> None:
     def zones(name: str, *more: Definition) -> Definition:
         return request(field("Zones", f"[]{name}", fields=[field("Id"), *more]))

@@ -281,12 +281,14 @@ class _Merger:
         *,
         now: int | None = None,
     ) -> None:
-        """List versions as exceptions in ``releases``, or in all merged so far, unless they are listed already."""
+        """List versions as exceptions in ``releases``, or in all merged so far that have other bytes than this one,
+        unless they are listed already.
+        """
         name = theirs.name if self._newest else ours.name
         for version in sorted(versions):
             entries = [e for e in self.history.exceptions if e.message in (ours.name, name) and e.version == version]
             listed = {release for entry in entries for release in entry.releases}
-            having = set(self.history.prints(ours.name, version) if releases is None else releases)
+            having = set(self._with_other_bytes(ours.name, theirs, version) if releases is None else releases)
             same = [entry for entry in entries if entry.now == now]
             if releases is not None and (known := self._with_equal_bytes(same, ours.name, theirs, version)):
                 known.releases += having - listed
@@ -297,6 +299,13 @@ class _Merger:
                 self._outcome.notes.append(
                     f"{name} version {version}: other bytes in {where}{moved}; say why in exceptions.json"
                 )
+
+    def _with_other_bytes(self, name: str, theirs: Message, version: int) -> Iterator[str]:
+        """The releases in which a version has not the bytes that it has in this release, if it has any."""
+        own = self._layouts.by_message[theirs.name].get(version)
+        for release, fingerprint in self.history.prints(name, version).items():
+            if own is None or fingerprint != own.fingerprint:
+                yield release
 
     def _with_equal_bytes(
         self, entries: Iterable[ExceptionEntry], name: str, theirs: Message, version: int
