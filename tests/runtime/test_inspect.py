@@ -540,6 +540,10 @@ def test_an_error_that_was_made_by_hand() -> None:
     assert re.search(r"^ +3 .*3 bytes not read, hidden\n +\^\^ no$", text, re.MULTILINE)
     assert "646566" not in text
     assert annotate(DecodeError("no")).endswith("^^ no\n")
+    at_the_end = annotate(DecodeError("n\x1bo", offset=3, data=b"abc"))
+    in_a_batch = annotate(DecodeError("n\x1bo", data=b"abc", position=0))
+    assert [text for text in (at_the_end, in_a_batch) if not text.replace("\n", "").isprintable()] == []
+    assert re.search(r"3 bytes not read, hidden\n +3 +\? +the end of the data\n +\^\^ n\\u001bo\n$", at_the_end)
 
 
 def test_an_error_in_records_shows_the_batch() -> None:
@@ -581,6 +585,7 @@ def test_as_data() -> None:
     assert (found["size"], found["error"]) == (len(data), None)
     record = next(span for span in found["spans"] if span["type"] == "record")
     assert record["path"] == "responses[0].partitions[0].records.batch[0].record[0]"
+    assert record["note"].startswith("offset 0, 2023-11-14 22:13:20.000 UTC, key 'k', value ")
     assert record["value"] == {
         "offset": 0,
         "timestamp": 1_700_000_000_000,

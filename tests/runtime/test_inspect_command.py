@@ -433,6 +433,16 @@ def test_terminals_that_lack_characters() -> None:
     assert rb'"\xfc"' in done.stdout
 
 
+def test_a_reader_may_close_the_pipe() -> None:
+    """As ``head`` does."""
+    command = [sys.executable, "-m", "kwire", "describe", "FetchResponse", "--format", "json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout
+        assert process.stderr
+        process.stdout.close()
+        assert (process.stderr.read(), process.wait()) == (b"", 0)
+
+
 def test_as_a_program() -> None:
     command = [sys.executable, "-m", "kwire", "decode", "--format", "json"]
     data = PROTOCOL.encode_request(FetchRequest(), 15, correlation_id=1)

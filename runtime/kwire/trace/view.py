@@ -50,7 +50,7 @@ def annotate(error: DecodeError, lines: int = 20) -> str:
         found = trace_message(cls, error.data, error.version, policy, offset=offset, most=max(lines, MAX_SPANS))
     elif error.position is not None:
         spans = list(expand_records(error.data, 0, len(error.data), "", 0))
-        inside = DecodeError(error.reason, offset=error.offset - error.position, data=error.data)
+        inside = DecodeError(error.reason, offset=error.offset - error.position)
         return f"{printable(str(error))}\n\nthe batch:\n{show(Trace(error.data, spans, inside), last=lines)}"
     return f"{printable(str(error))}\n\n{show(found, last=lines)}"
 

@@ -74,7 +74,8 @@ def controllers(request: Any) -> Message:
 class Loopback:
     """Listens while entered. ``answers`` are by name of the API; ``mechanisms`` make it want a login.
 
-    ``bare`` answers SaslHandshake 0 and takes bare tokens after it. ``asked`` has name and version of the requests.
+    ``bare`` answers SaslHandshake 0 and takes bare tokens after it. ``asked`` has name and version of the requests;
+    ``left`` is set once a connection is closed.
     """
 
     def __init__(
@@ -86,6 +87,7 @@ class Loopback:
         bare: bool = False,
     ) -> None:
         self.asked: list[tuple[str, int]] = []
+        self.left = threading.Event()
         self._answers: dict[str, Answer] = {
             "ApiVersions": lambda request: standard(),
             "Metadata": metadata,
@@ -125,6 +127,7 @@ class Loopback:
                     else:
                         with self._context.wrap_socket(connection, server_side=True) as wrapped:
                             self._serve(wrapped)
+                self.left.set()
 
     def _serve(self, connection: socket.socket) -> None:
         server, welcome = ServerConnection(PROTOCOL), self._mechanisms is None
