@@ -12,7 +12,7 @@ from kwirec.diff import compare
 from tests.diff.support import Load
 
 RESERVED = request(validVersions="none", flexibleVersions=ABSENT, fields=ABSENT)
-A, B, C = (field(name, "int8") for name in "ABC")
+A, B, C, D, E, F, G = (field(name, "int8") for name in "ABCDEFG")
 
 CASES: dict[str, tuple[str, str, list[str]]] = {
     # Messages
@@ -48,6 +48,17 @@ CASES: dict[str, tuple[str, str, list[str]]] = {
         clock(field("A", "int64"), B, C, name="Alarm", type="metadata", apiKey=3),
         clock(field("A", "int32"), B, C, name="Bell", type="metadata", apiKey=3),
         ["MessageRenamed Bell Alarm - 0,1,2", "FieldTypeChanged Bell Alarm A 0,1,2"],
+    ),
+    "records of a number are paired if they share three of five names": (
+        clock(A, B, C, D, E, name="Alarm", type="metadata", apiKey=3, validVersions="0"),
+        clock(C, B, A, F, G, name="Bell", type="metadata", apiKey=3, validVersions="1"),
+        [
+            "MessageRenamed Bell Alarm -",
+            "VersionMinRaised Bell Alarm - 0",
+            "VersionAdded Bell Alarm - 1",
+            "FieldRemoved Bell Alarm D 0",
+            "FieldRemoved Bell Alarm E 0",
+        ],
     ),
     "records of a number that share half of their names are two": (
         clock(field("A", "int64"), B, name="Alarm", type="metadata", apiKey=3),

@@ -64,6 +64,11 @@ CASES: dict[str, tuple[str, str, list[str]]] = {
         clock(field("X", "int16")),
         ["FIELD_REMOVED_FROM_VERSION A 0,1,2", "FIELD_ADDED_TO_VERSION X 0,1,2"],
     ),
+    "a field that goes before another and one that comes after it are two": (
+        clock(field("A", "int8"), field("P", "int16")),
+        clock(field("P", "int16"), field("X", "int8")),
+        ["FIELD_REMOVED_FROM_VERSION A 0,1,2", "FIELD_ADDED_TO_VERSION X 0,1,2"],
+    ),
     "a field moves to the front": (
         clock(field("A"), field("B"), field("C"), field("D")),
         clock(field("D"), field("A"), field("B"), field("C")),

@@ -385,8 +385,8 @@ def test_what_a_release_advertises_is_taken_to_go_on(union: Union) -> None:
     [
         ("0.9.0", []),
         ("1.0.1", [f"{name}: assumed to be advertised from version 0, as in 1.0.0" for name in ("Clock", "Bell")]),
-        ("1.1.1", [f"{name}: assumed not to be advertised, as in 1.1.0" for name in ("Clock", "Bell")]),
-        ("2.0.0", [f"{name}: assumed not to be advertised, as in 1.1.0" for name in ("Clock", "Bell")]),
+        ("1.1.2", [f"{name}: assumed not to be advertised, as in 1.1.1" for name in ("Clock", "Bell")]),
+        ("2.0.0", [f"{name}: assumed not to be advertised, as in 1.1.1" for name in ("Clock", "Bell")]),
         ("3.0.1", []),
     ],
 )
@@ -394,11 +394,11 @@ def test_what_a_release_advertises_is_taken_from_its_line_or_else_from_the_relea
     union: Union, release: str, notes: list[str]
 ) -> None:
     both = request(field("Id"), valid="1"), request(field("Id"), valid="1", name="BellRequest", apiKey=8)
-    for known in ("1.0.0", "1.1.0", "3.0.0"):
+    for known in ("1.0.0", "1.1.0", "1.1.1", "3.0.0"):
         union.merge(known, *both)
     path = union.root / "releases.json"
     facts = json.loads(path.read_text())
-    for known, advertises in (("1.0.0", "0-1"), ("1.1.0", "none")):
+    for known, advertises in (("1.0.0", "0-1"), ("1.1.0", "0-1"), ("1.1.1", "none")):
         for api in facts[known]["apis"].values():
             api["advertises"] = advertises
     path.write_text(json.dumps(facts))
