@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from kwire.connection import CLIENT, SERVER
@@ -21,14 +22,19 @@ from kwire_kafka import (
     ProduceRequest,
     RenewDelegationTokenRequest,
     RenewDelegationTokenResponse,
+    SaslAuthenticateRequest,
+    SaslHandshakeRequest,
 )
 from kwire_spark.capture import Piece, read_pieces
-from kwire_spark.frames import ConnectionProjection, ConnectionRows
+from kwire_spark.columns import EXCHANGES
+from kwire_spark.frames import ConnectionProjection, ConnectionRows, frame_batches
+from kwire_spark.frames.projection import ALL, CODES
 from kwire_spark.unread import HTTP, MISSING, NO_FRAME, PARTIAL, STRAY
 from tests.pipeline.capture_files import Conversation, Segment, merged, packets, recorded, recordings, write_pcap
 from tests.pipeline.connection_pieces import answered, asked, cells, conversation_pieces, gap, pieces, values
 from tests.pipeline.test_late_captures import OTHER_PORTS
 
+FACTS = pa.schema([field for field in EXCHANGES if field.name not in ("request", "response")])
 BEAT, BEATEN = HeartbeatRequest(group_id="g"), HeartbeatResponse(throttle_time_ms=5, error_code=27)
 
 
@@ -167,6 +173,34 @@ def test_what_is_cut_off_and_what_is_missing_are_told_apart(
     assert values(pieces(segments), *columns, table="exchanges") == expected
 
 
+def test_a_newer_version_of_api_versions_that_falls_back_says_that_it_is_newer() -> None:
+    newer = frame(b"\0\x12\0\x63\0\0\0\1\0\2me\0")
+    given = pieces([(CLIENT, 0.0, newer), answered(ApiVersionsResponse(error_code=35), 0, 1)])
+    (row,) = values(given, "version", "response_version", "outcome", "reason", table="exchanges")
+    assert row[:3] == (99, 0, "answered")
+    assert row[3].startswith("ApiVersions 99 is newer than")
+
+
+def test_a_client_that_goes_on_was_accepted() -> None:
+    """Also if what the server said to its name was not captured."""
+    login = SaslAuthenticateRequest(auth_bytes=b"\0alice\0hunter2")
+    given = [asked(SaslHandshakeRequest(mechanism="PLAIN"), 1, 1), asked(login, 2, 2), asked(BEAT, 4, 3)]
+    assert values(pieces(given), "principal", table="exchanges") == [None, None, "User:alice"]
+
+
+@pytest.mark.parametrize("times", [1, 4])
+def test_responses_of_newer_versions_are_not_looked_into(times: int) -> None:
+    given: list[Segment] = []
+    for number in range(times):
+        given.append((CLIENT, 0.0, frame(b"\0\x0c\0\x63" + number.to_bytes(4, "big") + b"\0\2me\0xyz")))
+        given.append((SERVER, 0.0, frame(number.to_bytes(4, "big") + b"\0abc")))
+    for bodies in (ALL, CODES):
+        (batch,) = frame_batches(pieces(given), FACTS, table="exchanges", bodies=bodies)
+        assert [row["outcome"] for row in batch.to_pylist()] == ["answered"] * times
+        assert not any(row["error_codes"] for row in batch.to_pylist())
+        assert all("is newer than" in row["reason"] for row in batch.to_pylist())
+
+
 def test_what_was_told_is_not_told_again() -> None:
     """As a stream tells it while a connection goes on."""
     cut: Segment = SERVER, 0.0, RESPONSE[:9]
@@ -213,6 +247,8 @@ def test_what_an_envelope_holds_is_a_row_of_its_own() -> None:
         "error_codes": [62],
         "number": outer["number"],
         "request_size": None,
+        "response_size": None,
+        "latency_ms": 0.0,
         "response": reply,
     }
     assert {name: row[name] for name in expected} == expected
@@ -273,10 +309,9 @@ def test_a_connection_that_is_not_kafka_is_told_at_once_and_at_the_end_with_its_
     ]
     rows = values(pieces(segments), "_corrupt", "unread", "number", table="exchanges")
     assert rows == [("not Kafka: HTTP", 9, 0), ("not Kafka: HTTP", 9 + 26, None)]  # 0: one connection
-    given = [(CLIENT, 0.0, b"\x16\3\1\2\0" + bytes(600)), (SERVER, 0.0, b"\x16\3\3\2\0" + bytes(600))]
-    rows = values(
-        pieces([asked(BEAT, 4, 1), answered(BEATEN, 4, 1), *given]), "number", "_corrupt", table="exchanges"
-    )
+    hello: Segment = CLIENT, 0.0, b"\x16\3\1\2\0" + bytes(600)
+    given = [asked(BEAT, 4, 1), answered(BEATEN, 4, 1), hello]
+    rows = values(pieces(given), "number", "_corrupt", table="exchanges")
     assert [row for row in rows if row[0] == 0] == [(0, None)], "its first request"
 
 

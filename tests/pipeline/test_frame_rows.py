@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -158,6 +158,26 @@ def test_bytes_that_were_not_seen() -> None:
         ("request", size, None, 2),
         ("response", response, 1, 1),
         ("response", response, 2, 2),
+    ]
+
+
+def test_what_is_no_frame_has_its_times_too() -> None:
+    stray = answered(BEATEN, 4, 77, 2.0)
+    segments: list[Segment | Piece] = [
+        *(asked(BEAT, 4, 1), answered(BEATEN, 4, 1)),
+        *((SERVER, 1.0, stray[2][:5]), (SERVER, 2.0, stray[2][5:])),
+        *(asked(BEAT, 4, 2, 3.0), gap(CLIENT, 5, 3.0)),
+    ]
+    rows = cells(pieces(segments), "kind", "started", "time", "correlation_id", "request")[2:]
+    found = [
+        (*(row[name] for name in ("kind", "correlation_id", "request")), row["time"] - row["started"]) for row in rows
+    ]
+    none, second = timedelta(0), timedelta(seconds=1)
+    assert found == [
+        ("undecodable", 77, None, second),
+        ("request", 2, None, none),
+        ("gap", None, None, none),
+        ("unanswered", 2, 3, none),
     ]
 
 

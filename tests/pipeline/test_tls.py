@@ -45,8 +45,10 @@ pytest.importorskip("cryptography")
 
 from kwire_spark.tls import KeyLog, decrypted, decryption, key_log, read_key_log
 from kwire_spark.tls.connection import TRIES
-from kwire_spark.tls.protection import Protection13
+from kwire_spark.tls.hello import Hello, NotDecryptedError, NotTlsError, client_random, server_hello
+from kwire_spark.tls.protection import Protection13, protections12
 from kwire_spark.tls.records import LARGEST_HELLO
+from kwire_spark.tls.suites import TLS12, TLS13, Suite
 
 NO_ENCRYPT_THEN_MAC = 1 << 19
 """OpenSSL's option, which Python's ssl has no name for."""
@@ -223,6 +225,127 @@ def test_what_cannot_be_decrypted_says_why(path: Path, keys: Path, pem: Path, ki
 def test_a_cipher_that_is_not_decrypted_is_named(path: Path, keys: Path, pem: Path) -> None:
     written(path, [Tls.make(pem, keys, V12, "ECDHE-ARIA128-GCM-SHA256").through(LONG)])
     assert reasons(path, read_key_log(str(keys))) == {f"{TLS} (TLS with cipher suite 0xc060 is not decrypted)"}
+
+
+CIPHERS = {
+    "AES_128_GCM_SHA256": [*range(0x9C, 0xAE, 2), 0xC02B, 0xC02D, 0xC02F, 0xC031],
+    "AES_256_GCM_SHA384": [*range(0x9D, 0xAE, 2), 0xC02C, 0xC02E, 0xC030, 0xC032],
+    "CHACHA20_POLY1305_SHA256": [0xCCA8, 0xCCA9, 0xCCAA, 0xCCAB, 0xCCAC, 0xCCAD, 0xCCAE],
+    "AES_128_CCM": [0xC09C, 0xC09E, 0xC0A4, 0xC0A6, 0xC0AC],
+    "AES_256_CCM": [0xC09D, 0xC09F, 0xC0A5, 0xC0A7, 0xC0AD],
+    "AES_128_CCM_8": [0xC0A0, 0xC0A2, 0xC0A8, 0xC0AA, 0xC0AE],
+    "AES_256_CCM_8": [0xC0A1, 0xC0A3, 0xC0A9, 0xC0AB, 0xC0AF],
+    "AES_128_CBC_SHA": [*range(0x2F, 0x35), 0xC004, 0xC009, 0xC00E, 0xC013, 0xC018],
+    "AES_256_CBC_SHA": [*range(0x35, 0x3B), 0xC005, 0xC00A, 0xC00F, 0xC014, 0xC019],
+    "AES_128_CBC_SHA256": [0x3C, 0x3E, 0x3F, 0x40, 0x67, 0x6C, 0xC023, 0xC025, 0xC027, 0xC029],
+    "AES_256_CBC_SHA256": [0x3D, 0x68, 0x69, 0x6A, 0x6B, 0x6D],
+    "AES_256_CBC_SHA384": [0xC024, 0xC026, 0xC028, 0xC02A],
+}
+"""The suites of TLS 1.2 by the ends of their names in IANA's registry."""
+CIPHERS13 = {
+    "AES_128_GCM_SHA256": [0x1301],
+    "AES_256_GCM_SHA384": [0x1302],
+    "CHACHA20_POLY1305_SHA256": [0x1303],
+    "AES_128_CCM": [0x1304],
+    "AES_128_CCM_8": [0x1305],
+}
+
+
+@pytest.mark.parametrize(("known", "ciphers"), [(TLS12, CIPHERS), (TLS13, CIPHERS13)])
+def test_the_parts_of_all_cipher_suites(known: dict[int, Suite], ciphers: dict[str, list[int]]) -> None:
+    """The kind, the size of keys, the hash that derives them, and that of the MAC, as the names of suites say."""
+    kinds = {"_GCM": "gcm", "_CCM_8": "ccm8", "_CCM": "ccm", "_CBC": "cbc", "CHACHA": "chacha"}
+    expected: dict[int, Suite] = {}
+    for name, numbers in ciphers.items():
+        kind: Any = next(kind for part, kind in kinds.items() if part in name)
+        size = 16 if "128" in name else 32
+        mac = (
+            {"SHA": "sha1", "SHA256": "sha256", "SHA384": "sha384"}[name.rpartition("_")[2]] if kind == "cbc" else ""
+        )
+        expected |= dict.fromkeys(numbers, Suite(kind, size, "sha384" if "SHA384" in name else "sha256", mac))
+    assert known == expected
+
+
+def hello(version: int = 0x0303, suite: int = 0xC02F, session: bytes = b"", extensions: bytes = b"") -> bytes:
+    """The body of a server's hello."""
+    start = (
+        version.to_bytes(2, "big") + b"r" * 32 + bytes([len(session)]) + session + suite.to_bytes(2, "big") + b"\0"
+    )
+    return start + (len(extensions).to_bytes(2, "big") + extensions if extensions else b"")
+
+
+def test_what_a_server_chose() -> None:
+    versions, etm, other = b"\0\x2b\0\2\3\4", b"\0\x16\0\0", b"\0\x17\0\3abc"
+    assert server_hello(hello()) == Hello(b"r" * 32, b"", 0x0303, TLS12[0xC02F], False)
+    assert server_hello(hello(session=b"s" * 32)) == Hello(b"r" * 32, b"s" * 32, 0x0303, TLS12[0xC02F], False)
+    found = server_hello(hello(suite=0x2F, session=b"ab", extensions=other + etm))
+    assert found == Hello(b"r" * 32, b"ab", 0x0303, TLS12[0x2F], True)
+    found = server_hello(hello(suite=0x1301, extensions=other + versions))
+    assert found == Hello(b"r" * 32, b"", 0x0304, TLS13[0x1301], False)
+    for cut in (hello()[:-1], hello(session=b"s" * 32)[:-1], hello()[:20]):
+        with pytest.raises(NotTlsError):
+            server_hello(cut)
+    assert client_random(b"\3\3" + b"c" * 32 + b"and more") == b"c" * 32
+    with pytest.raises(NotTlsError):
+        client_random(b"\3\3" + b"c" * 31)
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        (hello(0x0300), "SSL 3.0 is not decrypted"),
+        (hello(0x0301), "TLS 1.0 is not decrypted"),
+        (hello(0x0302), "TLS 1.1 is not decrypted"),
+        (hello(0x0305), "TLS of an unknown version is not decrypted"),
+        (hello(suite=0x1301), "TLS with cipher suite 0x1301 is not decrypted"),
+        (hello(extensions=b"\0\x2b\0\2\3\4"), "TLS with cipher suite 0xc02f is not decrypted"),
+    ],
+)
+def test_what_is_not_decrypted_is_named(body: bytes, reason: str) -> None:
+    with pytest.raises(NotDecryptedError, match=f"^{reason}$"):
+        server_hello(body)
+
+
+@pytest.mark.parametrize("suite", [*{*TLS12.values()}], ids=str)
+@pytest.mark.parametrize("etm", [False, True])
+def test_fragments_of_any_size_are_none_of_theirs(suite: Suite, etm: bool) -> None:
+    both = [*protections12(suite, b"m" * 48, b"c" * 32, b"s" * 32, etm=etm)]
+    if suite in TLS13.values():
+        both.append(Protection13(suite, b"s" * (48 if suite.hash == "sha384" else 32)))
+    for protection in both:
+        for size in range(120):
+            fragment = random.Random(size).randbytes(size)
+            assert protection.open(size, b"\x17\3\3" + size.to_bytes(2, "big"), fragment) is None
+
+
+def test_what_is_no_record_after_a_hello_is_passed_on_as_it_is(keys: Path, pem: Path) -> None:
+    made = Tls.make(pem, keys).through(LONG)
+    (side, time, first), *_ = made.segments
+    for garbage in (b"GET / HTTP/1.1\r\n", b"\x17\3\3\x48\1" + bytes(20), b"\x17\2\3\0\4" + bytes(4)):
+        given = pieces([(side, time, first), (SERVER, 0.1, garbage), (CLIENT, 0.2, b"more")])
+        before = [(one.kind, one.direction, one.data) for one in given]
+        found = [one for one in decrypted(given, read_key_log(str(keys))) if isinstance(one, Piece)]
+        assert [(one.kind, one.direction, one.data) for one in found] == before
+        assert not found[-1].connection.encryption
+
+
+def test_lines_of_key_logs_that_are_not_known_are_passed_over() -> None:
+    known = KeyLog()
+    random, secret = b"ab" * 32, b"cd" * 48
+    known.add(b"# made by hand\nEXPORTER_SECRET %b %b\nCLIENT_RANDOM %b %b \t\r\n" % (random, secret, random, secret))
+    known.add(b"CLIENT_RANDOM %b %b and more\n CLIENT_RANDOM %b %b\n" % ((b"11" * 32, secret) * 2))
+    known.add(b"CLIENT_HANDSHAKE_TRAFFIC_SECRET %b %b" % (random.upper(), b"EF" * 32))
+    assert known.secrets == {
+        bytes.fromhex("ab" * 32): {
+            "CLIENT_RANDOM": bytes.fromhex("cd" * 48),
+            "CLIENT_HANDSHAKE_TRAFFIC_SECRET": bytes.fromhex("ef" * 32),
+        }
+    }
+    sessions = [known.has_sessions]
+    known.add(b"RSA Session-ID:0102 Master-Key:%b\n" % secret)
+    assert [*sessions, known.has_sessions] == [False, True]
+    assert known.of(b"\1\2") == {"CLIENT_RANDOM": bytes.fromhex("cd" * 48)}
+    assert known.of(b"\1") == {}
 
 
 def test_connections_with_and_without_tls_and_secrets_are_told_apart(path: Path, keys: Path, pem: Path) -> None:
