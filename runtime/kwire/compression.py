@@ -9,15 +9,12 @@ from __future__ import annotations
 
 import zlib
 from enum import IntEnum
+from io import BytesIO
 
 from kwire.errors import DecodeError, EncodeError
 from kwire.frames import MAX_FRAME
 
 __all__ = ["DEFAULT_LIMIT", "Codec", "CompressionError", "DecompressionLimitError", "compress", "decompress"]
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 class Codec(IntEnum):
@@ -134,7 +131,7 @@ def _check_limit(size: int, limit: int, offset: int = 0) -> None:
 
 def _read_gzip(data: bytes | memoryview, limit: int) -> bytes:
     """All members; anything else after them is ignored, as in Java."""
-    out = bytearray()
+    out = BytesIO()  # which gives its bytes without a copy
     at = 0
     while True:
         member = zlib.decompressobj(16 + zlib.MAX_WBITS)
@@ -145,13 +142,13 @@ def _read_gzip(data: bytes | memoryview, limit: int) -> bytes:
             if not piece:
                 raise CompressionError("the stream ends too early", offset=at)
             try:
-                out += member.decompress(piece, limit + 1 - len(out))
+                out.write(member.decompress(piece, limit + 1 - out.tell()))
             except zlib.error as error:
                 raise CompressionError(f"{error}", offset=at) from error
-            _check_limit(len(out), limit, at)
+            _check_limit(out.tell(), limit, at)
             at += len(piece) - len(member.unused_data)
         if data[at : at + 2] != _GZIP_HEADER[:2]:
-            return bytes(out)
+            return out.getvalue()
 
 
 def _write_xerial(data: bytes) -> bytes:
@@ -172,7 +169,7 @@ def _read_snappy(data: bytes | memoryview, limit: int) -> bytes:
     """
     if data[:8] != _XERIAL_MAGIC:
         return _read_snappy_block(data, 0, limit)
-    out = bytearray()
+    out = BytesIO()
     at = 0
     while len(data) - at >= 4:
         if data[at : at + 8] == _XERIAL_MAGIC:
@@ -184,9 +181,9 @@ def _read_snappy(data: bytes | memoryview, limit: int) -> bytes:
         at += 4
         if size > len(data) - at:
             raise CompressionError(f"a block of {size} bytes, but only {len(data) - at} are left", offset=at)
-        out += _read_snappy_block(data[at : at + size], at, limit, len(out))
+        out.write(_read_snappy_block(data[at : at + size], at, limit, out.tell()))
         at += size
-    return bytes(out)
+    return out.getvalue()
 
 
 def _read_snappy_block(block: bytes | memoryview, at: int, limit: int, done: int = 0) -> bytes:
@@ -197,7 +194,11 @@ def _read_snappy_block(block: bytes | memoryview, at: int, limit: int, done: int
         _check_limit(done + size, limit, at)
         if not block or size * 3 > len(block) * 64:  # the best that snappy can do is 64 bytes for 3
             raise CompressionError(f"a block of {len(block)} bytes claims to decompress to {size}", offset=at)
-        return bytes(cramjam.snappy.decompress_raw(block))
+        out = BytesIO(bytes(size))
+        with out.getbuffer() as into:
+            size = cramjam.snappy.decompress_raw_into(block, into)
+        out.truncate(size)
+        return out.getvalue()
     except cramjam.DecompressionError as error:
         raise CompressionError(f"{error}", offset=at) from error
 
@@ -231,7 +232,7 @@ def _read_lz4(data: bytes | memoryview, limit: int, magic: int) -> bytes:
 
     at, block_limit, block_checksum = _read_lz4_header(data, magic)
     buffer = memoryview(bytearray(min(block_limit, 255 * len(data))))  # the best that lz4 can do is 255 for one
-    out = bytearray()
+    out = BytesIO()
     while True:
         if len(data) - at < 4:
             raise CompressionError("the stream ends too early", offset=at)
@@ -250,12 +251,12 @@ def _read_lz4(data: bytes | memoryview, limit: int, magic: int) -> bytes:
                 block = buffer[: cramjam.lz4.decompress_block_into(block, buffer, output_len=len(buffer))]
             except cramjam.DecompressionError as error:
                 raise CompressionError(f"{error}", offset=at) from error
-        _check_limit(len(out) + len(block), limit, at)
-        out += block
+        _check_limit(out.tell() + len(block), limit, at)
+        out.write(block)
         at += size + block_checksum
     if data[4] & 0x04 and len(data) - at < 4:
         raise CompressionError("the checksum of the content is missing", offset=at)
-    return bytes(out)
+    return out.getvalue()
 
 
 def _read_lz4_header(data: bytes | memoryview, magic: int) -> tuple[int, int, int]:
@@ -306,12 +307,14 @@ def _read_zstd(data: bytes | memoryview, limit: int) -> bytes:
 
     if not data:
         return b""  # no frame decompresses to nothing, as in Java
-    into: Callable[[bytes | memoryview, bytearray], int] = cramjam.zstd.decompress_into
     size = min(limit, max(_FIRST_BUFFER, 8 * len(data)))
     while True:
-        buffer = bytearray(size)
+        out = BytesIO(bytes(size))
         try:
-            return bytes(memoryview(buffer)[: into(data, buffer)])
+            with out.getbuffer() as into:
+                written = cramjam.zstd.decompress_into(data, into)
+            out.truncate(written)
+            return out.getvalue()
         except cramjam.DecompressionError as error:
             if str(error) != "failed to write whole buffer":
                 raise CompressionError(f"{error}") from error

@@ -24,6 +24,7 @@ from kwire.compression import (
     decompress,
 )
 from kwire.errors import DecodeError, EncodeError
+from tests.effort import peak
 
 NONE, GZIP, SNAPPY, LZ4, ZSTD = Codec
 CODECS = (GZIP, SNAPPY, LZ4, ZSTD)
@@ -348,10 +349,10 @@ def test_bombs_are_refused_within_their_bound(name: str, codec: int, data: bytes
     try:
         with pytest.raises(DecompressionLimitError, match=f"more than the limit of {limit} bytes"):
             decompress(codec, data, limit=limit)
-        peak = tracemalloc.get_traced_memory()[1]
+        most = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert peak < 4 * limit + 255 * len(data), name
+    assert most < 4 * limit + 255 * len(data), name
 
 
 def test_the_limit_that_is_named_is_that_of_the_whole() -> None:
@@ -359,6 +360,13 @@ def test_the_limit_that_is_named_is_that_of_the_whole() -> None:
     with pytest.raises(DecompressionLimitError, match="more than the limit of 90000 bytes"):
         decompress(SNAPPY, stream, limit=90_000)
     assert decompress(SNAPPY, stream, limit=100_000) == bytes(100_000)
+
+
+@pytest.mark.parametrize("codec", CODECS)
+def test_what_is_decompressed_is_in_memory_once(codec: int) -> None:
+    """Also while it becomes bytes: a batch may be 100 MiB large."""
+    data = compress(codec, bytes(32 << 20))
+    assert peak(lambda: decompress(codec, data)) < 56 << 20
 
 
 def test_bombs_take_no_memory_outside_of_python_either() -> None:
