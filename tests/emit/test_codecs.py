@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import json
 from importlib import metadata
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 
 import clockwork_wire
 from kwire.errors import EncodeError
+from kwire.message import Struct
 from kwirec.diagnostics.diagnostic import Report
 from kwirec.driver import generate, load
 from kwirec.emitters.codecs import emit_module
@@ -19,6 +21,8 @@ from kwirec.emitters.modules import class_names, group_modules
 from kwirec.emitters.write import format_text
 from kwirec.lowering import lower
 from tests.packages import compiled
+from tests.properties.test_any_schema import disturb
+from tests.properties.values import exact
 
 CLOCKWORK = Path(__file__).parent.parent / "data" / "clockwork"
 GENERATED = Path(__file__).parent.parent / "generated"
@@ -70,6 +74,18 @@ def test_index_finds_classes_by_key_and_name() -> None:
         assert getattr(clockwork_wire, request.__name__) is request
     with pytest.raises(AttributeError):
         getattr(clockwork_wire, "NoSuchMessage")  # noqa: B009  # type checkers refuse the attribute
+
+
+def test_what_is_done_to_an_object_changes_no_default() -> None:
+    """Also where two classes have a field of one struct, which is not null unless it is set."""
+    modules = [importlib.import_module(f"clockwork_wire.{path}") for path in set(clockwork_wire.MODULES.values())]
+    found = [one for module in modules for one in vars(module).values() if isinstance(one, type)]
+    own = [one for one in found if issubclass(one, Struct) and one.__module__.startswith("clockwork_wire")]
+    before = [exact(cls()) for cls in own]
+    for cls in own:
+        disturb(cls())
+    assert [exact(cls()) for cls in own] == before
+    assert len(own) > 15
 
 
 def test_every_message_starts_with_its_defaults() -> None:

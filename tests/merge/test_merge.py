@@ -584,7 +584,7 @@ def test_everything_a_definition_can_say_is_written(union: Union, snapshot: Any)
     """Our example protocol, merged as a release: its files without descriptions, in the writer's form."""
     outcome = union.merge("1.0.0", CLOCKWORK)
     assert outcome.proof is not None
-    assert (len(outcome.added), outcome.proof.mismatches, outcome.conflicts) == (9, (), [])
+    assert (len(outcome.added), outcome.proof.mismatches, outcome.conflicts) == (10, (), [])
     assert {name: text for name, text in union.files().items() if "/" in name} == snapshot
 
 

@@ -15,7 +15,7 @@ from kwirec.emitters.codec_reader import Reader
 from kwirec.emitters.codec_writer import Writer
 from kwirec.emitters.environment import Artifact, CodeRenderer
 from kwirec.emitters.modules import RUNTIME_HEADERS, ClassSource, ModuleGroup
-from kwirec.emitters.views import ClassView, class_view, range_literal
+from kwirec.emitters.views import ClassView, class_view, range_literal, sentinel_of
 from kwirec.ir.schema import Message, PrimitiveType, StructType, base_type
 from kwirec.lowering import Half
 from kwirec.lowering.coding import Run, StructCoding
@@ -50,9 +50,11 @@ def _classes(message: Message, sources: Iterable[ClassSource], halves: Sequence[
     """The classes of a message, contained ones first: constructors mention classes as defaults."""
     views = {one.struct.name: class_view(one) for one in sources}
     sections = {one.struct.name: _section(one, views) for half in halves for one in half.sections}
+    sentinels = {field.sentinel for view in views.values() for field in view.fields.values()}
     for name in _contained_first(message):
         if name in views:
             node = Node("class.define", view=views[name], message=None, halves=[])
+            node.sentinel = sentinel if (sentinel := sentinel_of(views[name].name)) in sentinels else ""
             node.section = [sections[name]] if name in sections else []
             if name == message.name:
                 node.message = {

@@ -117,7 +117,7 @@ def _field_view(source: ClassSource, field: Field) -> FieldView:
     lazy = is_struct and not nullable and tagged_only
     unset = ""
     if value == "[]" or (is_struct and value != "None"):
-        unset = "None" if not nullable else f"DEFAULT_{plain}" if is_struct else "UNSET"
+        unset = "None" if not nullable else sentinel_of(plain) if is_struct else "UNSET"
     return FieldView(
         field=field,
         name=name,
@@ -132,6 +132,11 @@ def _field_view(source: ClassSource, field: Field) -> FieldView:
         doc=docstring(described(message, field), indent=8 if lazy else 4),
         field_literal=_field_literal(message, field, name, names),
     )
+
+
+def sentinel_of(cls: str) -> str:
+    """The constant that represents a default object of a class where ``None`` means null."""
+    return f"DEFAULT_{cls}"
 
 
 def is_nullable(field: Field) -> bool:

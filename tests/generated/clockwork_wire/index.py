@@ -11,6 +11,7 @@ MODULES: dict[str, str] = {
     "ClockHeader": "headers",
     "ClockRequest": "api.clock",
     "ClockResponse": "api.clock",
+    "Escapement": "data.escapement",
     "Gear": "data.gear",
     "PendulumRecord": "metadata.pendulum_record",
     "WindingKey": "coordinator.winding",

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     WatchResponseModel = ClockResponseModel
     from clockwork_wire.models.coordinator.winding import WindingKeyModel as WindingKeyModel
     from clockwork_wire.models.coordinator.winding import WindingValueModel as WindingValueModel
+    from clockwork_wire.models.data.escapement import EscapementModel as EscapementModel
     from clockwork_wire.models.data.gear import GearModel as GearModel
     from clockwork_wire.models.headers import ClockHeaderModel as ClockHeaderModel
     from clockwork_wire.models.metadata.pendulum_record import PendulumRecordModel as PendulumRecordModel
@@ -35,6 +36,7 @@ __all__ = [
     "ClockHeaderModel",
     "ClockRequestModel",
     "ClockResponseModel",
+    "EscapementModel",
     "GearModel",
     "PendulumRecordModel",
     "WindingKeyModel",
