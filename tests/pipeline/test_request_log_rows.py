@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 from zoneinfo import ZoneInfo
 
 import pyarrow as pa
@@ -123,6 +124,79 @@ def test_the_quick_way_gives_what_the_thorough_one_does(release: str, monkeypatc
     assert [{name: row[name] for name in FACTS} for row in quick] == rows(log(release))
     monkeypatch.setattr(requests, "fast_row", lambda *_: None)
     assert rows(log(release), columns=EXCHANGES.names) == quick
+
+
+TEXTS = st.sampled_from(
+    [
+        "",
+        "c",
+        "unknown",
+        "2.3.0",
+        'a"b',
+        "\u00e9\n",
+        ',"connection":"x"',
+        "127.0.0.1:9092-10.0.0.1:5-0",
+        "[::1]:1-/::2:3-0",
+    ]
+) | st.text(max_size=5)
+NUMBERS = st.sampled_from([0, 1, -1, 5, 2**15 - 1, 2**15, 2**31 - 1, 2**31, -(2**31)])
+MILLISECONDS = st.sampled_from([0, 0.1, 0.2, 1.5, 12, 1234.567])
+WITHIN = st.fixed_dictionaries(
+    {},
+    optional={
+        "errorCode": st.sampled_from([0, 3, 35, -1, 2**15 - 1]),
+        "partitionErrorCode": st.just(7),
+        "throttleTimeMs": st.sampled_from([0, 40]),
+        "acks": st.sampled_from([0, 1, -1, 0.5]),
+        "name": TEXTS,
+        "topics": st.lists(st.fixed_dictionaries({"name": TEXTS, "errorCode": st.sampled_from([0, 5])}), max_size=2),
+    },
+)
+
+
+@st.composite
+def logged(draw: st.DrawFn) -> bytes:
+    """A line with the members that brokers write, in their order."""
+    header = {
+        "requestApiKey": draw(st.sampled_from([0, 1, 3, 18, 18, 0, 9999, 2**15])),
+        "requestApiVersion": draw(st.sampled_from([0, 3, 9, 2**15 - 1, 2**15])),
+        "correlationId": draw(NUMBERS),
+        "clientId": draw(st.none() | TEXTS),
+        "requestApiKeyName": "X",
+    }
+    header |= draw(st.sampled_from([{}, {"requestApiVersionDeprecated": True}]))
+    software = {"clientSoftwareName": draw(TEXTS), "clientSoftwareVersion": draw(TEXTS)}
+    first = software if header["requestApiKey"] == 18 and draw(st.booleans()) else {}
+    times = ["totalTimeMs", "requestQueueTimeMs", "localTimeMs", "remoteTimeMs"]
+    whole = {
+        "isForwarded": draw(st.booleans()),
+        "requestHeader": header,
+        "request": first | draw(WITHIN),
+        "response": draw(st.sampled_from([None, ""]) | WITHIN),
+        "connection": draw(TEXTS),
+        **{name: draw(MILLISECONDS) for name in times},
+        "throttleTimeMs": 0,
+        **{name: draw(MILLISECONDS) for name in ("responseQueueTimeMs", "sendTimeMs")},
+        "securityProtocol": "SASL_SSL",
+        "principal": draw(TEXTS),
+        "listener": draw(TEXTS),
+        "clientInformation": {"softwareName": draw(TEXTS), "softwareVersion": draw(TEXTS)},
+    }
+    if draw(st.booleans()):
+        whole["temporaryMemoryBytes"] = 5
+    line = json.dumps(whole, separators=(",", ":"), ensure_ascii=draw(st.booleans())).encode("utf-8", "replace")
+    begin = draw(st.sampled_from([b"", b"[2026-01-02 12:00:00,5] ", b"[2026-01-02 12:00:59,123] INFO "]))
+    return begin + b"Completed request:" + line + draw(st.sampled_from([b"", b" (kafka.request.logger)"]))
+
+
+@examples(2)
+@given(logged())
+def test_the_quick_way_gives_what_the_thorough_one_does_of_any_line(line: bytes) -> None:
+    facts = pa.schema([EXCHANGES.field(name) for name in FACTS])
+    maker = requests.RequestRows(Projection("logged_exchanges", facts), UTC)
+    quick = maker.rows("log", 7, line)
+    with patch.object(requests, "fast_row", lambda *_: None):
+        assert maker.rows("log", 7, line) == quick
 
 
 @pytest.mark.parametrize(
@@ -387,7 +461,44 @@ def test_what_an_envelope_holds_is_a_row_of_its_own() -> None:
     assert (outer["api"], outer["forwarded"], outer["error_codes"]) == ("Envelope", False, [31])
     assert (row["api"], row["version"], row["client_id"], row["forwarded"]) == ("DescribeConfigs", 4, "inner", True)
     assert (row["outcome"], row["request"]) == ("unanswered", inner)
+    assert row["reason"] == "the response to its Envelope contains none"
     assert isinstance(PROTOCOL.decode_request(outer["request"]), Request)
+
+
+def test_the_content_of_an_envelope_has_no_address_but_the_times_of_its_line(tmp_path: Path) -> None:
+    """The connection is that of the broker which passed it on, the time was spent on both."""
+    body = {"requestData": base64(WRAPPED), "requestPrincipal": None, "clientHostAddress": base64(bytes(4))}
+    header = {"requestApiKey": 58, "requestApiVersion": 0}
+    line = line_of(header, body, {"responseData": base64(WRAPPED_ANSWER), "errorCode": 0}).rstrip(b"\n}")
+    line += b'},"connection":"10.0.0.9:9092-10.0.0.1:5-0","totalTimeMs":4,"requestQueueTimeMs":0,"localTimeMs":2,'
+    line += b'"remoteTimeMs":1,"listener":"CONTROLLER","securityProtocol":"SSL","principal":"User:broker"}'
+    outer, inner = of(tmp_path, b"[2026-01-02 12:00:00,000] " + line)
+    usual = {**dict.fromkeys(FACTS), "source": str(tmp_path / "kafka-request.log"), "position": 0}
+    usual |= {"connection": "10.0.0.9:9092-10.0.0.1:5-0", "server_host": "10.0.0.9", "server_port": 9092}
+    usual |= {"time": datetime(2026, 1, 2, 12, tzinfo=UTC), "listener": "CONTROLLER", "security_protocol": "SSL"}
+    usual |= {"latency_ms": 4, "queue_ms": 0, "local_ms": 2, "remote_ms": 1, "outcome": "answered", "error_codes": []}
+    own = {"api_key": 36, "api": "SaslAuthenticate", "version": 1, "correlation_id": 1, "client_id": "inner"}
+    assert inner == usual | own | {"response_version": 1, "forwarded": True}
+    own = {"api_key": 58, "api": "Envelope", "version": 0, "correlation_id": 1, "client_id": "c"}
+    own |= {"principal": "User:broker", "client_host": "10.0.0.1", "client_port": 5}
+    assert outer == usual | own | {"response_version": 0, "forwarded": False}
+
+
+def test_a_line_that_is_too_long_is_told_once_however_a_file_is_split(tmp_path: Path) -> None:
+    path, line = tmp_path / "kafka-request.log", lines("4.1.1")[0]
+    path.write_bytes(line + b"x" * (len(line) + 1) + b"\n" + line)
+    chosen = Projection("logged_exchanges", pa.schema([EXCHANGES.field(name) for name in ("position", "_corrupt")]))
+    for size in (1 << 20, 1000, 100):
+        cut = splits([str(path)], size)
+        batches = [batch for one in cut for batch in request_batches(one, chosen, UTC, longest=len(line))]
+        found = sorted((row for batch in batches for row in batch.to_pylist()), key=lambda row: row["position"])
+        assert [row["position"] for row in found] == [0, len(line), 2 * len(line) + 2]
+        assert [row["_corrupt"] is None for row in found] == [True, False, True]
+
+
+def test_a_file_that_cannot_be_read_is_told_once(tmp_path: Path) -> None:
+    (row,) = rows(Split(str(tmp_path / "missing.log")))
+    assert row["_corrupt"] == "cannot be read: No such file or directory"
 
 
 def test_an_entry_that_is_cut_off_does_not_swallow_the_next(tmp_path: Path) -> None:
@@ -398,6 +509,9 @@ def test_an_entry_that_is_cut_off_does_not_swallow_the_next(tmp_path: Path) -> N
     (expected,) = of(tmp_path, whole[1])
     (last,) = [row for row in found if not row["_corrupt"]]
     assert last == expected | {"position": len(cut)}
+    broken = whole[1].replace(b" from connection", b"\n from connection", 1)
+    assert broken != whole[1]
+    assert [row["position"] for row in of(tmp_path, cut + broken) if not row["_corrupt"]] == [len(cut)]
 
 
 @pytest.mark.parametrize("code", [35, 42])

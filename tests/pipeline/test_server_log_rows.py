@@ -199,3 +199,87 @@ def test_two_refusals_that_differ_in_one_fact_are_two(tmp_path: Path) -> None:
         (5, 0, 2),
         (6, 1, 2),
     ]
+
+
+CLOSING = "[2026-11-21 18:22:25,415] ERROR Closing socket for 10.0.0.9:9092-10.0.0.1:5-1-0 because of error"
+GETTING = (
+    "Error getting request for apiKey: FETCH, apiVersion: 2, connectionId: 10.0.0.9:9092-10.0.0.1:5-1-0, "
+    "listenerName: ListenerName(SASL_SSL), principal: User:a b"
+)
+
+
+@pytest.mark.parametrize(
+    ("said", "api_key", "api", "version", "more"),
+    [
+        ("Received request for api with key 0 (Produce) and unsupported version 2", 0, "Produce", 2, {}),
+        ("Received request for api with key 0 (Other) and unsupported version 2", 0, "Produce", 2, {}),
+        ("Received request for api with key 999 (Newer) and unsupported version -1", 999, "Newer", -1, {}),
+        ("Unsupported api with key 1 (Fetch) and version 3", 1, "Fetch", 3, {}),
+        ("Received request api key LEADER_AND_ISR with version 4 which is not enabled", 4, "LeaderAndIsr", 4, {}),
+        ("Received request api key ALTER_ISR which is not enabled", 56, "AlterPartition", None, {}),
+        ("Received request api key LIST_CLIENT_METRICS_RESOURCES which is not enabled", 74, None, None, {}),
+        ("Received request api key 6 which is not enabled", 6, "UpdateMetadata", None, {}),
+        ("Received request api key BREW_COFFEE which is not enabled", None, "BREW_COFFEE", None, {}),
+        (GETTING, 1, "Fetch", 2, {"listener": "SASL_SSL", "principal": "User:a b"}),
+        ("Unexpected Kafka request of type METADATA during SASL handshake", 3, "Metadata", None, {}),
+        ("Error parsing request header. Our best guess of the apiKey is: 3", 3, "Metadata", None, {}),
+        ("Error parsing request header. Our best guess of the apiKeyId is: 3", 3, "Metadata", None, {}),
+        ("Unknown API key 999", 999, None, None, {}),
+    ],
+)
+def test_each_reason_as_a_whole_row(
+    tmp_path: Path, said: str, api_key: int | None, api: str | None, version: int | None, more: dict[str, str]
+) -> None:
+    (row,) = of(tmp_path, f"of something else\n{CLOSING}\nx.y.Exception: {said}. And more.\n\tat x.y.Z\n")
+    assert row == {
+        "source": str(tmp_path / "server.log"),
+        "position": 18,
+        "connection": "10.0.0.9:9092-10.0.0.1:5-1-0",
+        "client_host": "10.0.0.1",
+        "client_port": 5,
+        "server_host": "10.0.0.9",
+        "server_port": 9092,
+        "time": datetime(2026, 11, 21, 18, 22, 25, 415_000, UTC),
+        "api_key": api_key,
+        "api": api or (row["api"] if api_key == 74 else None),
+        "version": version,
+        "listener": more.get("listener"),
+        "principal": f"{more['principal']}. And more." if more else None,
+        "message": f"x.y.Exception: {said}{'. And more.' if more else ''}",
+        "_corrupt": None,
+    }
+
+
+def refused(version: int, before: str = "", behind: str = "") -> str:
+    said = f"Received request for api with key 0 (Produce) and unsupported version {version}"
+    return f"{before}{CLOSING}\nx.y.Exception: {said}{behind}\n"
+
+
+def test_what_of_an_entry_is_kept_and_looked_at(tmp_path: Path) -> None:
+    long = "x.y." + "Z" * 2000
+    (row,) = of(tmp_path, f"{CLOSING}\n{long}: Unknown API key 3\n")
+    assert row["message"] == long[:1000]
+    stack = "\tat x.y.Z\n"
+    far = [of(tmp_path, f"{CLOSING}\n{stack * count}Caused by: x.Y: Unknown API key 3\n") for count in (298, 299)]
+    assert [[row["api_key"] for row in found] for found in far] == [[3], []]
+    far = [
+        of(tmp_path, f"{CLOSING}\n\t{'x' * size}\nCaused by: x.Y: Unknown API key 3\n")
+        for size in (1_000_000, 1 << 20)
+    ]
+    assert [[row["api_key"] for row in found] for found in far] == [[3], [None]]
+    (row,) = of(tmp_path, refused(1, before="x" * 300))
+    assert row["time"].second == 25
+    nested = json.dumps({"a": {"b": {"c": {"d": {"e": CLOSING}}}}, "log": "Unknown API key 3"})
+    assert [row["api_key"] for row in of(tmp_path, nested)] == [3]
+    ordered = json.dumps({"a": "Unknown API key 9", "message": "Unknown API key 4", "b": CLOSING})
+    assert [row["api_key"] for row in of(tmp_path, ordered)] == [4]
+
+
+@pytest.mark.parametrize(("distance", "count"), [(refusals.NEAR, 1), (refusals.NEAR + 1, 2)])
+def test_the_same_refusal_far_behind_is_another(tmp_path: Path, distance: int, count: int) -> None:
+    entry = refused(1)
+    padding = "y" * (distance - len(entry) - 1) + "\n"
+    path = tmp_path / "server.log"
+    path.write_text(entry + padding + entry)
+    assert len(rows(Split(str(path)))) == count
+    assert len(rows(Split(str(path), 0, 10), Split(str(path), 10))) == count, "in another split, too"

@@ -116,7 +116,7 @@ def fast_row(
 
 def _outcome(line: bytes, api_key: int, version: int, begin: int, answered: int, end: int) -> Columns:
     """The columns of the response."""
-    if not _has_response(answered, end):
+    if not _has_response(line, answered):
         none = api_key == PRODUCE and _ACKS_0.search(line, begin, answered)
         return {"outcome": "none" if none else "answered"}
     found = _ERROR_CODE.findall(line, answered, end)
@@ -130,13 +130,14 @@ def _outcome(line: bytes, api_key: int, version: int, begin: int, answered: int,
     }
 
 
-def _has_response(answered: int, end: int) -> bool:
-    return end - answered > len(_RESPONSE_BEGINS) + 2
+def _has_response(line: bytes, answered: int) -> bool:
+    """Whether there is one: else brokers write an empty text in its place."""
+    return line.startswith(b"{", answered + len(_RESPONSE_BEGINS))
 
 
 def _line(line: bytes, header: LoggedHeader, begin: int, answered: int, end: int) -> RequestLogLine:
     """The parts of the line from which its bodies are encoded."""
-    response = _object(line[answered + len(_RESPONSE_BEGINS) : end]) if _has_response(answered, end) else None
+    response = _object(line[answered + len(_RESPONSE_BEGINS) : end]) if _has_response(line, answered) else None
     return RequestLogLine(prefix="", header=header, request=_object(line[begin:answered]), response=response)
 
 

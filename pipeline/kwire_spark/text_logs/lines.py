@@ -91,7 +91,10 @@ class Lines:
                 skipping = False
                 position += size + 1
                 for line in others[:-1]:
-                    yield position, line
+                    if len(line) <= self._longest:
+                        yield position, line
+                    else:
+                        self._skipped(position, len(line))
                     position += len(line) + 1
                 rest = [others[-1]]
                 size = len(others[-1])
@@ -107,7 +110,11 @@ class Lines:
     def _whole(self, position: int, parts: list[bytes], size: int) -> Iterator[Line]:
         if size <= self._longest:
             yield position, b"".join(parts)
-        elif len(self.problems) < MOST_PROBLEMS:
+        else:
+            self._skipped(position, size)
+
+    def _skipped(self, position: int, size: int) -> None:
+        if len(self.problems) < MOST_PROBLEMS:
             reason = f"a line of {size} bytes is skipped: the option maxLine allows {self._longest}"
             self.problems.append((position, reason))
 
