@@ -10,15 +10,32 @@ from typing import Any
 
 import pytest
 
-from kwire_spark.capture import Peer, Piece, read_pieces
-from kwire_spark.unread import PARTIAL
+from kwire.connection import CLIENT, SERVER, Direction
+from kwire_kafka import HeartbeatRequest, HeartbeatResponse
+from kwire_spark.capture import Connection, Peer, Piece, read_pieces
+from kwire_spark.capture.packets import SYN, Packet
+from kwire_spark.capture.servers import Guess, Servers
+from kwire_spark.unread import HTTP, LIKE_TLS, PARTIAL, UNDECIDED
 from tests.effort import one_in
-from tests.pipeline.capture_files import Conversation, disturbed, merged, packets, recorded, recordings, write_pcap
-from tests.pipeline.connection_pieces import cells, conversation_pieces
+from tests.pipeline.capture_files import (
+    EPOCH,
+    Conversation,
+    Segment,
+    disturbed,
+    merged,
+    packets,
+    recorded,
+    recordings,
+    write_pcap,
+)
+from tests.pipeline.connection_pieces import answered, asked, cells, conversation_pieces, pieces
 
 SAMPLE = Path(__file__).parents[1] / "data" / "traffic"
 CUTS = 1000
 OTHER_PORTS = Peer("10.0.0.1", 2000), Peer("10.0.0.9", 31092)
+BEAT, BEATEN = HeartbeatRequest(group_id="g"), HeartbeatResponse()
+ONE, TWO, THREE = ([asked(BEAT, 4, number) for number in range(1, count + 1)] for count in (1, 2, 3))
+OPPOSITE: dict[Direction, Direction] = {CLIENT: SERVER, SERVER: CLIENT}
 KEY = ("correlation_id", "api", "version", "client_id")
 COLUMNS = (
     *KEY,
@@ -65,9 +82,9 @@ def test_a_late_capture_names_no_wrong_client_version_or_side(tmp_path: Path, cu
     chosen = chance.choices(real(), k=chance.randint(1, 5))
     ports = chance.sample([port for port in range(1024, 65536) if port != server.port], k=len(chosen))
     truth, made, size = {}, [], chance.choice([100, 700, 1448, 20000])
-    for (conversation, asked), port in zip(chosen, ports, strict=True):
+    for (conversation, of_it), port in zip(chosen, ports, strict=True):
         client = Peer(f"10.0.0.{chance.randint(1, 5)}", port)
-        truth[client.host, port] = asked
+        truth[client.host, port] = of_it
         sent = packets(Conversation(conversation.segments, client, server), size=size, acks=chance.random() < 0.5)
         whole = chance.random() < 0.1  # with its handshake
         sent = sent[0 if whole else chance.randint(3, len(sent)) :][: chance.choice([10, 100, len(sent)])]
@@ -86,5 +103,88 @@ def test_a_late_capture_names_no_wrong_client_version_or_side(tmp_path: Path, cu
         if row["_corrupt"] is None:
             assert (row["server_host"], row["server_port"]) == (server.host, server.port), row
             forwarded = row["client_port"] is None
-            asked = set[Any]().union(*truth.values()) if forwarded else truth[row["client_host"], row["client_port"]]
-            assert row["api_key"] is None or tuple(row[name] for name in KEY) in asked, row
+            known = set[Any]().union(*truth.values()) if forwarded else truth[row["client_host"], row["client_port"]]
+            assert row["api_key"] is None or tuple(row[name] for name in KEY) in known, row
+
+
+def late(segments: list[Segment], *, swapped: bool, server: int = 0) -> list[Piece]:
+    """The pieces of a connection between the ports 5000 and 40000, of which 5000 is taken for the client and, if
+    ``swapped``, is the broker. ``server`` is the port to which a handshake of another connection was seen."""
+    servers, client, broker = Servers(), Peer("10.0.0.1", 5000), Peer("10.0.0.9", 40000)
+    key = [b"\x0a\0\0\1", b"\x0a\0\0\x09", (5000).to_bytes(2, "big"), (40000).to_bytes(2, "big")]
+    if server:
+        ends = [key[0], key[1], b"\0\7", key[3]] if server == 40000 else [key[1], key[0], b"\0\7", key[2]]
+        servers.learn(Packet(b"".join(ends), EPOCH, "", 0, 0, 0, SYN, b""))
+    connection = Connection(client, broker, EPOCH, False, Guess(servers, b"".join(key)))
+    turned = [(OPPOSITE[side] if swapped else side, time, data) for side, time, data in segments]
+    return pieces(turned, connection=connection)
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+@pytest.mark.parametrize(
+    ("segments", "hinted", "decided"),
+    [
+        (ONE, None, False),
+        (TWO, None, False),
+        (THREE, None, True),
+        ([*ONE, answered(BEATEN, 4, 1)], None, True),
+        (ONE, True, True),
+        (ONE, False, False),
+        (THREE, False, True),
+    ],
+)
+def test_what_shows_which_side_is_the_client(
+    segments: list[Segment], hinted: bool | None, decided: bool, swapped: bool
+) -> None:
+    """Three requests do, or one with its response; less only if a handshake of another connection hints at the same,
+    and more also if it hints at the opposite."""
+    server = 0 if hinted is None else 5000 if hinted == swapped else 40000
+    given = late(segments, swapped=swapped, server=server)
+    found = cells(given, "client_port", "correlation_id", "_corrupt", "unread", "number", table="exchanges")
+    size = sum(len(data) for _, _, data in segments)
+    if decided:
+        numbers = [1, 2, 3] if segments == THREE else [1]
+        expected = [(40000 if swapped else 5000, number, None) for number in numbers]
+        assert [(row["client_port"], row["correlation_id"], row["_corrupt"]) for row in found] == expected
+    else:
+        nothing = {"client_port": None, "correlation_id": None}
+        assert found == [nothing | {"_corrupt": UNDECIDED, "unread": size, "number": 0}]
+        (frames,) = cells(given)
+        columns = {"connection": given[0].connection.id, "source": "capture.pcap", "position": len(segments)}
+        assert {name: value for name, value in frames.items() if value is not None} == columns | {
+            "_corrupt": UNDECIDED,
+            "size": size,
+        }
+
+
+@pytest.mark.parametrize(("server", "port"), [(0, 5000), (40000, 5000), (5000, 40000)])
+def test_the_client_of_what_is_not_kafka_is_the_likely_one(server: int, port: int) -> None:
+    given = late([(CLIENT, 0.0, b"GET / HTTP/1.1\r\n\r\n")], swapped=False, server=server)
+    found = cells(given, "client_port", "_corrupt", table="exchanges")
+    assert found == [{"client_port": port, "_corrupt": HTTP}] * 2
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_bytes_that_did_not_wait_for_a_decision_are_told_with_their_direction(swapped: bool) -> None:
+    noise: list[Segment] = [(SERVER, 0.0, b"\xfe" * 3000), (CLIENT, 0.0, b"\xfe" * 1000)] * 150
+    talk = [
+        step for number in range(4000) for step in (asked(BEAT, 4, number, 1.0), answered(BEATEN, 4, number, 1.0))
+    ]
+    rows = cells(late([*noise, *talk], swapped=swapped), "kind", "direction", "size", "reason", "client_port", "time")
+    first, second, *rest = rows
+    assert {row["client_port"] for row in rows} == {40000 if swapped else 5000}
+    assert {row["direction"]: row["kind"] for row in (first, second)} == {CLIENT: "skipped", SERVER: "skipped"}
+    assert {row["reason"] for row in (first, second)} == {"which side is the broker was not known yet"}
+    sizes = {row["direction"]: row["size"] for row in (first, second)}
+    assert 2 < sizes[SERVER] / sizes[CLIENT] < 4
+    assert [row["kind"] for row in rest].count("response") == 4000
+    sent = sum(len(data) for _, _, data in [*noise, *talk])
+    assert sum(row["size"] or 0 for row in rows) == sent
+
+
+@pytest.mark.parametrize(("records", "reason"), [(1, UNDECIDED), (2, LIKE_TLS)])
+def test_what_looks_like_tls_in_the_middle_is_called_so(records: int, reason: str) -> None:
+    record: Segment = SERVER, 0.0, b"\x17\3\3\0\x50" + bytes(80)
+    noise: list[Segment] = [(CLIENT, 0.0, b"\xfe" * 400), (SERVER, 0.0, b"\xfe" * 400)]
+    found = cells(late([*noise, *[record] * records], swapped=False), "_corrupt", "unread", table="exchanges")
+    assert found == [{"_corrupt": reason, "unread": 800 + 85 * records}]
