@@ -147,11 +147,12 @@ def test_a_call_that_is_given_up_closes_the_connection() -> None:
     ("answers", "security"),
     [
         ({"ApiVersions": lambda request: b"\xff" * 4}, None),
+        ({"ApiVersions": lambda request: frame(bytes(5))}, None),
         ({"ApiVersions": lambda request: ApiVersionsResponse(error_code=42)}, None),
-        ({"ApiVersions": lambda request: ApiVersionsResponse()}, Sasl(mechanism="OAUTHBEARER", token="t")),
+        ({"ApiVersions": lambda request: standard(SaslHandshake=(9, 9))}, Sasl(mechanism="OAUTHBEARER", token="t")),
         ({}, Sasl(mechanism="OAUTHBEARER", token="t")),
     ],
-    ids=["no Kafka", "an error", "no common version", "no such mechanism"],
+    ids=["no Kafka", "not decodable", "an error", "no common version", "no such mechanism"],
 )
 def test_a_connection_that_fails_is_closed(answers: Any, security: Sasl | None) -> None:
     async def fail(port: int) -> bool:

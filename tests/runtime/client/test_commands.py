@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import io
 import json
 import os
@@ -13,13 +14,20 @@ from typing import Any
 
 import pytest
 
-from kwire.client import parse_address
+from kwire.client import Sasl, Security, parse_address
 from kwire.client.files import MAX_FILE
+from kwire.command.connecting import add_options, security
 from kwire.frames import frame
 from kwire.releases import BrokerAnswer
-from kwire_kafka import CreateDelegationTokenResponse, CreateTopicsRequest, CreateTopicsResponse, MetadataResponse
+from kwire_kafka import (
+    ApiVersionsResponse,
+    CreateDelegationTokenResponse,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+    MetadataResponse,
+)
 from kwire_kafka.api.api_versions import FinalizedFeatureKey, SupportedFeatureKey
-from kwire_kafka.api.metadata import MetadataResponseBroker
+from kwire_kafka.api.metadata import MetadataResponseBroker, MetadataResponseTopic
 from tests.certificates import Certificates
 from tests.runtime.client.loopback import HOST, MECHANISMS, USERS, HttpServer, Loopback, Other, standard
 
@@ -32,6 +40,8 @@ ESCAPE = "\x1b]0;owned\x07\u202e\n\r\u2028"
 def test_what_a_broker_accepts(run: Any) -> None:
     listed = standard("4.0.1", Fetch=(4, 20), Metadata=(0, 5))
     listed.api_keys = [api for api in listed.api_keys if api.api_key != DESCRIBE_GROUPS]
+    levels = FinalizedFeatureKey(name="metadata.version", min_version_level=7, max_version_level=20)
+    listed.finalized_features = [levels]
     with Loopback({"ApiVersions": lambda request: listed}) as broker:
         result = run("broker", broker.address)
     assert (result.code, result.err) == (0, "")
@@ -43,11 +53,13 @@ def test_what_a_broker_accepts(run: Any) -> None:
         "",
         "cluster     cluster, controller 1",
         "nodes       1 at b1:9092, rack a",
-        "features    metadata.version at level 21, supported 1-21",
+        "features    metadata.version at level 20, supported 1-21",
         "            kraft.version not finalized, supported 0-1",
         "",
     ]
-    assert lines[6].startswith("API                           key  versions  against 4.0.")
+    nearest = re.findall(r"\d+\.\d+\.\d+", first.partition("Kafka")[2])
+    assert len(nearest) > 1
+    assert lines[6] == f"API                           key  versions  against {nearest[-1]}"
     assert [line for line in lines[7:] if re.search("refused|more|lacks|unstable", line)] == [
         "Produce                         0  0-12      refused 0-2",
         "Fetch                           1  4-20      more 18-20",
@@ -85,6 +97,12 @@ def test_the_answer_as_json_can_be_read_again(run: Any) -> None:
     assert (found["exact"], found["listener"]) == (True, "broker")
     assert "3.9.1" in found["releases"]
     assert found["nodes"] == [{"id": 1, "host": "b1", "port": 9092, "rack": "a"}]
+
+
+def test_a_controller_may_have_the_id_0(run: Any) -> None:
+    with Loopback({"Metadata": lambda request: MetadataResponse(cluster_id="c", controller_id=0)}) as broker:
+        assert "cluster     c, controller 0\n" in run("broker", broker.address).out
+        assert json.loads(run("broker", broker.address, "--format", "json").out)["controller_id"] == 0
 
 
 def test_no_text_of_the_broker_is_a_command_to_the_terminal(run: Any) -> None:
@@ -145,6 +163,23 @@ def test_a_response_as_a_tree(run: Any) -> None:
         result = run("call", broker.address, "Metadata", "--version", 12, "--trace")
     assert result.code == 0
     assert re.search(r'^ +\d+ .* cluster_id +compact string +"cluster"$', result.out, re.MULTILINE)
+    with Loopback(
+        {"Metadata": lambda request: MetadataResponse(topics=[MetadataResponseTopic(error_code=3)])}
+    ) as broker:
+        noted = run("call", broker.address, "Metadata", "--version", 12, "--trace")
+    assert re.search(r" error_code +int16 +3  UNKNOWN_TOPIC_OR_PARTITION$", noted.out, re.MULTILINE)
+
+
+def test_an_answer_in_an_older_version_is_printed_in_that(run: Any) -> None:
+    """Brokers answer versions of ApiVersions that they do not know in version 0."""
+
+    def answer(request: Any) -> Any:
+        old = ApiVersionsResponse(error_code=35).encode(0)
+        return frame(request.correlation_id.to_bytes(4, "big") + old) if request.version == 2 else standard()
+
+    with Loopback({"ApiVersions": answer}) as broker:
+        result = run("call", broker.address, "ApiVersions", "--version", 2)
+    assert (result.code, json.loads(result.out)) == (0, {"errorCode": 35, "apiKeys": []})
 
 
 def test_what_is_left_out_of_a_request_has_its_default(run: Any, tmp_path: Path) -> None:
@@ -209,6 +244,9 @@ def test_a_response_that_cannot_be_decoded(run: Any, trace: tuple[str, ...]) -> 
         (("Metadata", "--max-response", "301"), "invalid mebibytes value"),
         (("Metadata", "--config", "/no/file"), "No such file"),
         (("Metadata", "--user", "alice"), "a login needs --mechanism"),
+        (("Metadata", "--password-file", "/no"), "a login needs --mechanism"),
+        (("Metadata", "--token-file", "/no"), "a login needs --mechanism"),
+        (("Metadata", "--mechanism", "PLAIN"), "needs a user and a password"),
         (("Metadata", "--mechanism", "GSSAPI"), "expected one of PLAIN, SCRAM"),
         (("Metadata", "--mechanism", "PLAIN", "--user", "alice"), "the password: name a file with --password-file"),
         (("Metadata", "--mechanism", "PLAIN", "--password-file", "/no"), "needs a user and a password"),
@@ -359,6 +397,88 @@ def test_tls_by_options(run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         assert run("broker", broker.address, "--config", config).code == 0
         untrusted = run("broker", broker.address, "--tls")
     assert (untrusted.code, untrusted.err.count("\n")) == (3, 1)
+
+
+def options(*arguments: object) -> argparse.Namespace:
+    """The options of a connection."""
+    parser = argparse.ArgumentParser(exit_on_error=False)
+    add_options(parser)
+    return parser.parse_args([ELSEWHERE, *map(str, arguments)])
+
+
+@pytest.mark.parametrize("text", ["0.001", "10", "3600"])
+def test_durations(text: str) -> None:
+    assert options("--timeout", text).timeout == float(text)
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "3601", "inf", "nan", "x"])
+def test_no_durations(text: str) -> None:
+    with pytest.raises(argparse.ArgumentError, match="invalid seconds value"):
+        options(f"--timeout={text}")
+
+
+@pytest.mark.parametrize("text", ["1", "16", "300"])
+def test_sizes(text: str) -> None:
+    assert options("--max-response", text).max_response == int(text) << 20
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "301", "1.5"])
+def test_no_sizes(text: str) -> None:
+    with pytest.raises(argparse.ArgumentError, match="invalid mebibytes value"):
+        options(f"--max-response={text}")
+
+
+def test_without_options_there_are_limits_and_no_login() -> None:
+    found = options()
+    assert (found.timeout, found.max_response, security(found)) == (10.0, 16 << 20, Security())
+
+
+def test_limits_are_those_of_the_options(run: Any) -> None:
+    long = MetadataResponse(cluster_id="c", topics=[MetadataResponseTopic(name="x" * 30_000)] * 50)
+    with Loopback({"Metadata": lambda request: long}) as broker:
+        assert run("call", broker.address, "Metadata").code == 0
+        assert "the limit is 1048576" in run("call", broker.address, "Metadata", "--max-response", 1).err
+    with Other(None) as silent:
+        assert "no answer within 0.2 s" in run("call", silent.address, "Metadata", "--timeout", 0.2).err
+
+
+@pytest.mark.parametrize(
+    ("written", "password"), [("a\n", "a"), ("a\r\n", "a"), (" a b ", " a b "), ("a", "a"), ("\na\n\n", "\na")]
+)
+def test_a_password_is_all_but_the_end_of_the_line(tmp_path: Path, written: str, password: str) -> None:
+    file = tmp_path / "password"
+    file.write_bytes(written.encode())
+    login = security(options(*PASSWORD, "--password-file", file)).sasl
+    assert login == Sasl(mechanism="PLAIN", username="alice", password=password)
+
+
+def test_a_password_is_asked_for_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("KWIRE_PASSWORD", raising=False)
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    monkeypatch.setattr("kwire.command.connecting.getpass", lambda prompt: f"answer to {prompt!r}")
+    login = security(options("--mechanism", "PLAIN", "--user", "al\x1bice")).sasl
+    assert login
+    assert login.password == r"answer to 'password of al\\u001bice: '"
+
+
+def test_options_go_before_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    token, config = tmp_path / "token", tmp_path / "client.properties"
+    monkeypatch.setenv("KWIRE_PASSWORD", "secret")
+    config.write_text("security.protocol=SASL_PLAINTEXT\nsasl.mechanism=OAUTHBEARER\n")
+    found = security(options("--config", config, "--token-file", token))
+    assert found == Security(sasl=Sasl(mechanism="OAUTHBEARER", token_file=str(token)), plaintext_login=True)
+    found = security(options("--config", config, "--token-file", token, *PASSWORD))
+    assert found.sasl == Sasl(mechanism="PLAIN", username="alice", password="secret")
+    monkeypatch.setenv("KWIRE_TOKEN", "t")
+    found = security(options("--mechanism", "OAUTHBEARER", "--token-file", token))
+    assert found.sasl == Sasl(mechanism="OAUTHBEARER", token="t", token_file=str(token))
+    assert security(options("--plaintext-login")) == Security(plaintext_login=True)
+
+
+def test_certificates_mean_tls(tmp_path: Path) -> None:
+    made = Certificates(tmp_path)
+    for chosen in (["--tls"], ["--ca", made.ca], ["--cert", made.client]):
+        assert security(options(*chosen)).tls is not None
 
 
 def test_what_goes_wrong_is_one_line_and_exit_code_3(run: Any) -> None:
