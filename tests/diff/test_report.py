@@ -236,3 +236,24 @@ def test_what_breaks_comes_first(load: Load) -> None:
     after = request(field("A"), apiKey=7, validVersions="0-3"), response(apiKey=7, validVersions="0-3")
     shown = markdown(load, files(*before), files(*after, clock(field("Old", "int8"), name="Alarm")))
     assert [line for line in shown if line.startswith("### ")] == ["### Alarm", "### Clock (api key 7)"]
+
+
+def test_a_field_that_new_versions_left_is_not_said_to_be_as_before(load: Load) -> None:
+    before = files(request(field("A", "int8", versions="0-2"), field("B", "int8", versions="2+")), response())
+    after = request(field("A", "int8", versions="0-2"), field("B", "int8", versions="2+"), validVersions="0-4")
+    shown = markdown(load, before, files(after, response(validVersions="0-4")))
+    [row] = [line for line in shown if line.startswith("| `ClockRequest.A`")]
+    assert row == "| `ClockRequest.A` | `int8`, versions 0-2 | `int8`, versions 0-2 (not in versions 3-4) |"
+
+
+def test_a_union_that_is_compared_as_a_whole_gives_a_hint() -> None:
+    """Whoever compares definitions with a union wants one release of it."""
+    hint = "hint: old has what any release from 1.0.0 to 2.0.0 had"
+    assert hint not in kwirec("diff", "old", "new").stderr
+    releases = {name: {"source": "definitions", "apis": {}} for name in ("1.0.0", "2.0.0")}
+    Path("old/releases.json").write_text(json.dumps(releases))
+    told = kwirec("diff", "old", "new").stderr
+    assert f"{hint}; `release:2.0.0`, with `--union old`, is one of them\n" in told
+    assert hint not in kwirec("diff", "old", "old").stderr
+    Path("new/releases.json").write_text(json.dumps(releases))
+    assert hint not in kwirec("diff", "old", "new").stderr

@@ -17,6 +17,7 @@ from kwirec.versions import RELEASE
 
 if TYPE_CHECKING:
     from kwirec.diff.config import DiffConfig
+    from kwirec.diff.judge import Judgement
     from kwirec.diff.sides import Side
     from kwirec.frontend.notation import Notation
     from kwirec.merge.merge import MergeOutcome
@@ -145,8 +146,27 @@ def _diff_changes(old: Side, new: Side, level: str | None, form: str, settings: 
     color = form == "text" and sys.stdout.isatty()
     click.echo(render_diff(judgement, old, new, form, color=color, guide=guide), nl=False)
     show_unused(judgement.unused)
+    _show_hint(old.name, new.name, judgement)
     echo(diff_summary(judgement, at), err=True)
     return FINDINGS if judgement.breaking else CLEAN
+
+
+def _show_hint(old: str, new: str, judgement: Judgement) -> None:
+    """Say how to name one release, where a union of releases has what the other side lacks."""
+    from kwirec.diff.changes import MessageRemoved, VersionMaxLowered, VersionMinRaised
+    from kwirec.diff.sides import GIT
+    from kwirec.merge.history import read_history
+
+    lost = (MessageRemoved, VersionMaxLowered, VersionMinRaised)
+    if new.startswith(GIT) or not any(isinstance(judged.change, lost) for judged in judgement.findings):
+        return
+    names = read_history(Path(old)).names
+    if names and not read_history(Path(new)).names:
+        echo(
+            f"hint: {old} has what any release from {names[0]} to {names[-1]} had; `release:{names[-1]}`, with "
+            f"`--union {old}`, is one of them",
+            err=True,
+        )
 
 
 def _diff_layouts(old: Side, new: Side, form: str, guide: str) -> int:

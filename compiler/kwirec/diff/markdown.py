@@ -23,7 +23,7 @@ from kwirec.guide.links import place_of
 from kwirec.ir.schema import Message
 from kwirec.ir.sites import FieldSite
 from kwirec.markdown import code, link, prose
-from kwirec.versions import in_words
+from kwirec.versions import in_words, runs_text
 
 SIGNS = {Severity.ERROR: "🔴", Severity.WARNING: "🟡", Severity.NOTE: "⚪"}
 
@@ -104,7 +104,15 @@ def _rows(changes: Iterable[Change], guide: str) -> Iterator[tuple[str, str, str
         elif isinstance(change, VersionAdded):
             old, new = ({site.path: site for site in side.fields} for side in (change.old, change.new))
             for site in (*change.added, *change.removed, *change.changed):
-                yield _field_row(change.message, old.get(site.path), new.get(site.path), guide)
+                name, left, right = _field_row(change.message, old.get(site.path), new.get(site.path), guide)
+                yield name, left, right + (_left(site, change) if left == right else "")
+
+
+def _left(site: FieldSite, change: VersionAdded) -> str:
+    """In which new versions a field is not that the versions before had; its own range says nothing of it."""
+    new, old = change.new.message.valid, change.old.message.valid
+    without = [version for version in new if version > old.high and version not in site.field.versions]
+    return f" (not in version{'s' if len(without) > 1 else ''} {runs_text(without)})" if without else ""
 
 
 def _named(message: Message, site: FieldSite, after: FieldSite | None, guide: str) -> str:
