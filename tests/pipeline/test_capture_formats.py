@@ -373,6 +373,23 @@ def test_broken_bytes_in_the_middle_lose_only_what_they_hit(
     assert [one.size for one in gaps] == [lost]
 
 
+@pytest.mark.parametrize("order", ["<", ">"])
+def test_a_false_header_in_broken_bytes_is_none(path: Path, order: str) -> None:
+    """A header counts if another follows its packet, or the end of the file."""
+    false = struct.pack(order + "IIII", int(EPOCH), 0, 100, 100) + b"\xee" * 300
+    data = write_pcap(path, WHOLE, order=order).read_bytes()
+    at, end = 24, len(data)
+    for _ in range(5):
+        at += 16 + struct.unpack_from(order + "I", data, at + 8)[0]
+    path.write_bytes(data[:at] + b"\xff" * 50 + false + data[at:])
+    before = [one.position for one in found(write_pcap(path.with_name("good"), WHOLE, order=order))]
+    assert [one.position for one in found(path)] == [
+        one if one < at else one + 50 + len(false) for one in before if one < end
+    ]
+    (reason,) = broken(path)
+    assert reason == f"{at}: invalid packet size 4294967295: reading continues at the next valid packet"
+
+
 def test_packets_that_are_cut_are_reported_once(path: Path) -> None:
     write_pcap(path, WHOLE, snaplen=100)
     (reason,) = broken(path)

@@ -423,6 +423,8 @@ def test_what_a_snaplen_cuts_off_in_a_tunnel_is_missing(path: Path) -> None:
     write_frames(path, wrapped(WRAPPINGS["VXLAN"], WHOLE), snaplen=14 + 20 + 8 + 8 + 14 + 40 + 60)
     client, _ = said(path)
     assert client == TALK.said(CLIENT)[:60] + TALK.said(CLIENT)[1448:1508] + b"bye"
+    missing = [one.missing for one in file_packets(str(path)) if isinstance(one, Packet)]
+    assert missing == [max(len(packet.data) - 60, 0) for packet in WHOLE]
     write_frames(path, wrapped(WRAPPINGS["VXLAN"], WHOLE), snaplen=80)
     assert problems(path)[SHORT] == (len(WHOLE), 0)
 
@@ -519,6 +521,14 @@ class CountedFragments(Fragments):
         datagram = super().add(walk, part, position, time)
         self.incomplete += not datagram.whole
         return datagram
+
+
+def test_a_packet_has_no_more_bytes_than_ip_allows() -> None:
+    datagram = Datagram((b"", 6, 1), 0, 0.0, 0, 1, repeated=False)
+    datagram.add(Part(1, 0, 65_528, bytes(65_528), last=False))
+    datagram.add(Part(1, 65_528, 1400, b"x" * 1400, last=True))
+    assert datagram.whole
+    assert (datagram.size, bytes(datagram.data)) == (LARGEST, bytes(65_528) + b"x" * 7)
 
 
 def test_a_fragment_that_comes_twice_waits_as_one_packet() -> None:

@@ -13,6 +13,7 @@ from kwire.secrets import METADATA_TOPIC_ID
 from kwire.uuids import Uuid
 from kwire_kafka import (
     PROTOCOL,
+    ApiVersionsResponse,
     CreateDelegationTokenRequest,
     CreateDelegationTokenResponse,
     DescribeDelegationTokenRequest,
@@ -89,6 +90,40 @@ def test_the_place_is_the_packet_that_completes_the_frame() -> None:
     assert request[:2] == ("request", 2)
     assert (request[3] - request[2]).total_seconds() == 2.0
     assert unanswered[0] == "unanswered"
+    side, _, answer = answered(BEATEN, 4, 1)
+    segments += [(side, 3.5, answer[:9]), (side, 5.0, answer[9:])]
+    _, response = cells(pieces(segments))
+    assert (response["position"], response["latency_ms"]) == (4, 2000.0)
+    assert (response["time"] - response["started"]).total_seconds() == 1.5
+    (row,) = cells(pieces(segments), table="exchanges")
+    assert (row["position"], row["latency_ms"], row["time"]) == (2, 2000.0, request[3])
+
+
+def test_a_whole_request_without_a_readable_header_has_its_response() -> None:
+    bad: Segment = CLIENT, 0.0, frame(b"\0\x0c\0\4\0\0\0\7\0\2me\1\0\x7f")
+    given = pieces([asked(BEAT, 4, 6), answered(BEATEN, 4, 6), bad, answered(BEATEN, 4, 7)])
+    assert values(given, "kind", "request") == [
+        ("request", None),
+        ("response", 0),
+        ("undecodable", None),
+        ("response", 2),
+    ]
+
+
+def test_the_fallback_of_api_versions_is_known_although_its_request_is_newer() -> None:
+    newer: Segment = CLIENT, 0.0, frame(b"\0\x12\0\x63\0\0\0\1\0\2me\0")
+    given = pieces([newer, answered(ApiVersionsResponse(error_code=35), 0, 1)])
+    request, response = values(given, "kind", "version", "error_codes", "reason")
+    assert request[:3] == ("request", 99, None)
+    assert "is newer than" in request[3]
+    assert response == ("response", 99, [35], None)
+
+
+@pytest.mark.parametrize("unknown", [b"GET / HTTP/1.1\r\n\r\n", b"\xfe" * 40])
+def test_what_is_no_kafka_has_the_size_that_was_seen(unknown: bytes) -> None:
+    first, *rest = values(pieces([(CLIENT, 0.0, unknown)]), "kind", "size", "reason")
+    assert first[0] == "not_kafka"
+    assert first[1] + sum(row[1] or 0 for row in rest) == len(unknown)
 
 
 @pytest.mark.parametrize("name", recordings())

@@ -43,7 +43,7 @@ from tests.pipeline.tls_talks import Recorder, Tls, certificate
 
 pytest.importorskip("cryptography")
 
-from kwire_spark.tls import KeyLog, decrypted, decryption, key_log, read_key_log
+from kwire_spark.tls import KeyLog, TlsConnection, decrypted, decryption, key_log, read_key_log
 from kwire_spark.tls.connection import TRIES
 from kwire_spark.tls.hello import Hello, NotDecryptedError, NotTlsError, client_random, server_hello
 from kwire_spark.tls.protection import Protection13, protections12
@@ -329,6 +329,59 @@ def test_what_is_no_record_after_a_hello_is_passed_on_as_it_is(keys: Path, pem: 
         assert not found[-1].connection.encryption
 
 
+@pytest.mark.parametrize(("seconds", "waits"), [(0.0, True), (4.9, True), (5.0, False), (9.0, False)])
+def test_secrets_are_awaited_for_a_while(keys: Path, pem: Path, seconds: float, waits: bool) -> None:
+    """By the clock of packets, and not beyond the end of the connection."""
+    hello, *_ = Tls.make(pem, keys).through(LONG).segments
+    first, second, closed = pieces([hello, (CLIENT, seconds, b"\x16\3\1\0\1\1")])
+    awaiting = TlsConnection(first.connection, KeyLog(), 5.0)
+    assert [*awaiting.feed(first)] == []
+    found = [*awaiting.feed(second)]
+    assert (found == [], awaiting.passed) == (waits, not waits)
+    found += awaiting.feed(closed)
+    assert [one.kind for one in found] == ["data", "data", "closed"]
+    assert {one.connection.encryption for one in found} == {NO_SECRETS}
+    assert awaiting.passed
+
+
+def test_secrets_that_come_late_are_used(keys: Path, pem: Path) -> None:
+    given, known = pieces(Tls.make(pem, keys).through(LONG).segments), KeyLog()
+    awaiting = TlsConnection(given[0].connection, known, 100.0)
+    found = [one for piece in given[:5] for one in awaiting.feed(piece)]
+    assert found == []
+    assert awaiting.held >= sum(len(piece.data) for piece in given[:5])
+    known.add(keys.read_bytes())
+    found += [one for piece in given[5:] for one in awaiting.feed(piece)]
+    assert b"".join(one.data for one in found if one.direction == CLIENT) == SAID[0]
+    assert b"".join(one.data for one in found if one.direction == SERVER) == SAID[1]
+    assert awaiting.opened
+
+
+def test_what_is_dropped_before_anything_was_decrypted_is_passed_on(keys: Path, pem: Path) -> None:
+    first, second, *_ = pieces(Tls.make(pem, keys).through(LONG).segments)
+    connection = TlsConnection(first.connection, read_key_log(str(keys)))
+    assert [*connection.feed(first)] == []
+    found = [*connection.drop(first), *connection.feed(second)]
+    assert [one.data for one in found] == [first.data, second.data]
+    assert {one.connection.encryption for one in found} == {OTHER_SECRETS}
+    assert connection.held == 0
+
+
+def test_what_is_dropped_later_is_a_gap_in_each_direction_that_goes_on(keys: Path, pem: Path) -> None:
+    talk = replace(LONG, segments=[((SERVER, CLIENT)[n % 2], n / 10, bytes([n]) * 500) for n in range(20)])
+    *given, closed = pieces(Tls.make(pem, keys).through(talk).segments)
+    connection = TlsConnection(given[0].connection, read_key_log(str(keys)))
+    found: list[Piece] = []
+    for number, piece in enumerate(given):
+        found += connection.feed(piece)
+        if number == 12:
+            found += connection.drop(piece)
+    found += connection.feed(closed)
+    assert sorted(one.direction for one in found if one.kind == "gap") == [CLIENT, SERVER]
+    assert [one.data for one in found if one.kind == "data"] == [data for _, _, data in talk.segments]
+    assert found[-1].kind == "closed"
+
+
 def test_lines_of_key_logs_that_are_not_known_are_passed_over() -> None:
     known = KeyLog()
     random, secret = b"ab" * 32, b"cd" * 48
@@ -543,6 +596,21 @@ def in_pcapng(path: Path, made: Conversation, text: bytes, *, order: str = "<") 
     secrets = block(10, struct.pack(order + "II", 0x544C534B, len(text)) + text, order)
     path.write_bytes(data[:first] + secrets + data[first:])
     return path
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+@pytest.mark.parametrize("more", [0, 1, 100, 0x7FFFFFFF])
+def test_no_more_than_a_block_is_taken_for_secrets(path: Path, more: int, order: str) -> None:
+    """Whatever size it claims: what follows are packets."""
+    texts: list[bytes] = []
+    for size in range(5):
+        text = b"CLIENT"[:size]
+        data = write_pcapng(path, packets(LONG), order=order).read_bytes()
+        head = struct.pack(order + "II", 0x544C534B, size + more)
+        path.write_bytes(data[:48] + block(10, head + text, order) + data[48:])
+        found = [*read_pieces([str(path)], secrets=texts.append)]
+        assert not [one for one in found if isinstance(one, Broken)]
+        assert texts.pop() == (text + bytes(-size % 4))[: size + more]
 
 
 @pytest.mark.parametrize("order", ["<", ">"])
