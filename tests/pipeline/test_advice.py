@@ -125,6 +125,16 @@ def test_what_was_not_tried_follows_from_what_a_broker_accepts(monkeypatch: pyte
     assert works_since("sarama", RELEASES["4.4.0"], RELEASES) == (1, 40)
     assert works_since("sarama", RELEASES["3.8.1"], RELEASES) == (1, 20)
     assert works_since("none", RELEASES["4.4.0"], RELEASES) is None
+    failing = Tried("sarama", (1, 30), "", {"4.4.0": (False, {})})
+    slower = Tried("sarama", (1, 41), "version=old", {"4.4.0": (False, {})})
+    older = Tried("sarama", (1, 25), "", {"4.4.0": (True, {})})
+    for tested in ((new, old, failing, older, slower), (older, failing, new)):
+        monkeypatch.setattr(libraries, "tried", lambda tested=tested: tested)
+        assert works_since("sarama", RELEASES["4.4.0"], RELEASES) == (1, 40), "as do all newer ones"
+    unknown = Tried("sarama", (1, 42), "", {"0.9.0": (False, {})})
+    monkeypatch.setattr(libraries, "tried", lambda: (new, unknown))
+    assert works_since("sarama", RELEASES["4.4.0"], RELEASES) == (1, 30, 1), "the oldest tried, or what KIP-896 kept"
+    assert unknown.works_on(RELEASES["4.4.0"]) is None, "what did not work elsewhere tells nothing"
 
 
 def test_javas_clients_follow_from_the_releases() -> None:

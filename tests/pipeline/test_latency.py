@@ -155,3 +155,33 @@ def test_what_two_kinds_of_input_counted_is_counted_once() -> None:
     chart = counted_over_time("t", "T", counts, Steps(timedelta(seconds=1)), unit="requests")
     assert chart is not None
     assert chart.figure["data"][0]["y"] == [5]
+
+
+def test_the_first_error_is_one_whose_time_is_known() -> None:
+    errors = [exchange(at=at, error_codes=[3]) for at in (5, 4)]
+    timeless = exchange(error_codes=[3], source="0.pcap") | {"time": None}
+    (row,) = latency(exchanges_of(timeless, *errors)).table("errors").rows
+    assert row == ("Metadata", "capture", 3, "UNKNOWN_TOPIC_OR_PARTITION", 3, "a.pcap", 4000)
+
+
+def test_of_all_tables_the_first_rows_are_shown_and_the_others_counted() -> None:
+    rows = [
+        exchange(key, at=at, latency_ms=1.0 + key, error_codes=[key], throttle_ms=key, client_id=str(key))
+        for key in range(1, 5)
+        for at in range(key)
+    ]
+    report = latency(exchanges_of(*rows), top=3)
+    shown = [(report.table(name).more, len(report.table(name).rows)) for name in ("apis", "errors", "throttled")]
+    assert shown == [(1, 3)] * 3
+    assert report.table("apis").column("requests") == [4, 3, 2]
+    assert report.table("errors").column("code") == [4, 3, 2]
+    assert report.table("throttled").column("throttle_ms") == [16, 9, 4]
+    slowest = report.table("slowest")
+    assert (slowest.column("latency_ms")[:4], slowest.column("position")[:4]) == ([5.0] * 4, [0, 1000, 2000, 3000])
+
+
+@pytest.mark.parametrize("api", ["Fetch", "ShareFetch", "JoinGroup", "SyncGroup", "Heartbeat"])
+def test_only_long_polls_are_slow_without_a_sentence(api: str) -> None:
+    rows = [exchange(12, at=1, api=api, latency_ms=9.0), exchange(3, at=2, latency_ms=1.0)]
+    slowest = api if api == "Heartbeat" else "Metadata"
+    assert f"long polls, {slowest} is slowest: " in latency(exchanges_of(*rows)).summary[1]

@@ -182,3 +182,36 @@ def test_from_a_data_directory_to_the_page(tmp_path: Path, capfd: pytest.Capture
     assert "Read without Spark." in told
     assert (tmp_path / "offsets.html").exists()
     assert parquet.read_table(tmp_path / "offsets-committed.parquet").num_rows
+
+
+def test_of_many_groups_the_first_are_shown_and_the_others_counted() -> None:
+    commits = [commit(f"g{number}", "t", number, 100 - number) for number in range(26)]
+    ends = [{"topic": "t", "partition": number, "end": 100} for number in range(26)]
+    nothing = table_of(columns.GROUPS), table_of(columns.MEMBERS), table_of(columns.TRANSACTIONS)
+    tables = Tables(table_of(columns.COMMITTED, *commits), *nothing, table_of(ENDS, *ends))
+    few, all_of_them = report_on(tables, top=3), report_on(tables, top=26)
+    for name, column in (("groups", "group"), ("committed", "partition")):
+        assert (len(few.table(name).rows), few.table(name).more, all_of_them.table(name).more) == (3, 23, 0)
+        assert few.table(name).column(column) == all_of_them.table(name).column(column)[:3]
+    assert few.summary[0] == "26 groups, none with members; 26 committed offsets."
+    assert few.charts[0].title == "Lag by group"
+    assert all_of_them.charts[0].title == "The 25 groups with the largest lag"
+    assert all_of_them.charts[0].figure["data"][0]["x"] == [*range(25, 0, -1)]
+    without = report_on(Tables(table_of(columns.COMMITTED, *commits[:1]), *nothing))
+    assert without.summary[1:] == (
+        "Lag is unknown: add the data directories of the partitions that these groups consume.",
+    )
+    assert not without.charts
+    at_its_end = table_of(columns.COMMITTED, commits[0] | {"offset": 100})
+    assert not report_on(Tables(at_its_end, *nothing, table_of(ENDS, *ends))).charts
+
+
+@pytest.mark.parametrize(
+    ("state", "said"), [("Ongoing", True), ("PrepareAbort", True), ("Dead", False), ("Empty", False)]
+)
+def test_which_transactions_are_not_finished(state: str, said: bool) -> None:
+    some = [{"transactional_id": name, "state": state} for name in "ab"]
+    nothing = [table_of(schema) for schema in (columns.COMMITTED, columns.GROUPS, columns.MEMBERS)]
+    group = table_of(columns.GROUPS, {"group": "g", "type": "classic", "members": 0})
+    report = report_on(Tables(nothing[0], group, nothing[2], table_of(columns.TRANSACTIONS, *some)))
+    assert ("2 transactions are not finished." in report.summary) == said

@@ -257,3 +257,32 @@ def test_local_times_as_spark_gives_them_become_utc() -> None:
     table = Table("t", "T", rows=((datetime(2026, 7, 2, 3, 4, 5),),)).with_columns("a")
     assert "2026-07-02 01:04:05" in printed(Report("r", "R", (), (table,)))
     assert arrow_table(table).to_pylist() == [{"a": datetime(2026, 7, 2, 1, 4, 5, tzinfo=UTC)}]
+
+
+def test_more_rows_are_left_out_than_before() -> None:
+    table = Table("t", "T", rows=((1,), (2,), (3,)), more=5).with_columns("a")
+    assert [(table.limited(top).rows, table.limited(top).more) for top in (2, 3, 4)] == [
+        (((1,), (2,)), 6),
+        (table.rows, 5),
+        (table.rows, 5),
+    ]
+
+
+def test_texts_are_cut_where_they_are_too_long() -> None:
+    whole, cut = "x" * 200, "x" * 200 + "… (201 characters)"
+    assert [text.visible("x" * size) for size in (200, 201)] == [whole, cut]
+    column, wide = Column("a"), Column("a", whole=True)
+    assert [text.shown_in(one, "x" * 201) for one in (column, wide)] == [cut, "x" * 201]
+    assert text.label("x" * 14 + "y" * 14) == "x" * 14 + "y" * 14
+    assert text.label("x" * 15 + "y" * 14) == "x" * 15 + "y" * 4 + "…" + "y" * 8
+    assert text.number(-1234.5) == "-1234"
+    assert text.number(1000.4) == "1000"
+    assert text.number(999.96) == "1000"
+    assert text.listed(["x" * 30], 20) == "x" * 30
+
+
+def test_a_list_from_an_engine_is_a_tuple() -> None:
+    table = Table("t", "T").with_columns("a", "b").with_rows([{"a": [1], "b": "x", "c": 2}], more=3)
+    assert (table.rows, table.more, table.column("a")) == ((((1,), "x"),), 3, [(1,)])
+    with pytest.raises(KeyError):
+        table.with_rows([{"a": 1}])

@@ -166,7 +166,7 @@ def _lagging(state: Tables[R]) -> R:
         SELECT coalesce(c.topic, c.topic_id) AS topic, {own}, e.`end`,
             CASE WHEN e.`end` > c.`offset` THEN e.`end` - c.`offset` WHEN e.`end` IS NOT NULL THEN 0 END AS lag
         FROM {{committed}} AS c
-        LEFT JOIN {{ends}} AS e ON e.topic = coalesce(c.topic, c.topic_id) AND e.`partition` = c.`partition`""",
+        LEFT JOIN {{ends}} AS e ON e.topic = c.topic AND e.`partition` = c.`partition`""",
         committed=state.committed,
         ends=ends,
     )
