@@ -8,6 +8,7 @@ import re
 import socket
 import ssl
 import threading
+from base64 import b64decode
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -264,7 +265,11 @@ def test_logins_that_cannot_be() -> None:
     scram_user = Security(sasl=Sasl(mechanism="SCRAM-SHA-512", username="alice", password="x"))
     with Loopback(mechanisms={"PLAIN": plain}) as broker:
         assert refusal(broker.port, security=scram_user) == "does not know SCRAM-SHA-512, its mechanisms are: PLAIN"
+        wrong = Security(sasl=Sasl(mechanism="PLAIN", username="alice", password="x"))
+        assert refusal(broker.port, security=wrong) == "refuses the login of 'alice' by PLAIN: wrong password"
         assert refusal(broker.port).startswith("closed the connection instead of answering Metadata; it does so for")
+    with Loopback(mechanisms={}) as broker:
+        assert refusal(broker.port, security=scram_user).endswith("its mechanisms are: none")
     no_sasl = {"SaslHandshake": lambda request: PROTOCOL["SaslHandshakeResponse"](error_code=34)}  # type: ignore[call-arg]
     with Loopback(no_sasl) as broker:
         assert refusal(broker.port, security=scram_user).startswith("this port has no login")
@@ -354,6 +359,57 @@ def test_a_broker_has_to_add_to_the_nonce_of_scram() -> None:
                 conversation.send(challenge)
 
 
+def test_the_conversations_of_the_standard(monkeypatch: pytest.MonkeyPatch) -> None:
+    """RFC 7677, 3, with one more attribute after the server's proof, which RFC 5802, 5.1 allows."""
+    sizes: list[int] = []
+
+    def token_bytes(size: int) -> bytes:
+        sizes.append(size)
+        return b64decode("rOprNGfwEbeRWgbNEkqO")
+
+    monkeypatch.setattr("secrets.token_bytes", token_bytes)
+    nonce = "rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0"
+    proof = "dHzbZapWIk4jUhN+Ute9ytag9zjfMHgsqmmiz7AndVQ="
+    scram = Sasl(mechanism="SCRAM-SHA-256", username="user", password="pencil").conversation()
+    assert next(scram) == b"n,,n=user,r=rOprNGfwEbeRWgbNEkqO"
+    answer = scram.send(f"r={nonce},s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096".encode())
+    assert answer == f"c=biws,r={nonce},p={proof}".encode()
+    with pytest.raises(StopIteration):
+        scram.send(b"v=6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4=,x=more")
+    token = Sasl(mechanism="SCRAM-SHA-512", username="a=b,c", password="x", by_token=True).conversation()
+    assert next(token) == b"n,,n=a=3Db=2Cc,r=rOprNGfwEbeRWgbNEkqO,tokenauth=true"
+    with pytest.raises(AuthenticationError, match="not one of SCRAM"):
+        token.send(f"r={nonce},s=W22ZaJ0,i=4096".encode())
+    assert min(sizes) >= 16
+
+
+def test_a_token_goes_before_its_file_and_extensions_after_it() -> None:
+    login = Sasl(mechanism="OAUTHBEARER", token="t.t", token_file="/no/file", extensions={"a": "1", "b": "2"})
+    assert next(login.conversation()) == b"n,,\1auth=Bearer t.t\1a=1\1b=2\1\1"
+    for user, password in (("alice", ""), ("", "x")):
+        with pytest.raises(SecurityError, match="SASL mechanism PLAIN needs a user and a password"):
+            Sasl(mechanism="PLAIN", username=user, password=password)
+
+
+def test_nothing_is_left_of_a_name_that_nobody_waits_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    done, told = threading.Event(), []
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *given, **named: [done.wait(30)])
+
+    async def give_up() -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda loop, context: told.append(context))
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(open_connection("slow.example", 9092), 0.05)
+        asking = [thread for thread in threading.enumerate() if thread.daemon and "ask" in thread.name]
+        done.set()
+        for thread in asking:
+            await asyncio.to_thread(thread.join, 5)
+        assert asking
+        await asyncio.sleep(0)
+
+    asyncio.run(give_up())
+    assert told == []
+
+
 def test_a_name_that_takes_long_to_resolve_outlasts_no_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
     done, waited = threading.Event(), []
     monkeypatch.setattr(socket, "getaddrinfo", lambda *given, **named: waited.append(done.wait(30)))
@@ -423,6 +479,26 @@ def test_the_addresses_of_a_host_are_tried_in_turn(monkeypatch: pytest.MonkeyPat
 def test_a_bad_answer_to_a_call(answer: Any, error: type[Exception], reason: str) -> None:
     with Loopback({"Metadata": answer}) as broker, pytest.raises(error, match=reason):
         talk(broker.port, timeout=1.0)
+
+
+def test_a_connection_that_the_broker_closed_stays_closed() -> None:
+    async def twice(client: Client) -> None:
+        for reason in ("closed the connection instead of answering Metadata", "the connection is closed"):
+            with pytest.raises(BrokerError, match=reason):
+                await client.call(MetadataRequest())
+
+    with Loopback({"Metadata": lambda request: None}) as broker:
+        talk(broker.port, twice)
+
+
+def test_an_error_instead_of_versions_is_one_of_the_connection() -> None:
+    with Loopback({"ApiVersions": lambda request: ApiVersionsResponse(error_code=42)}) as broker:
+        assert refusal(broker.port) == "answers ApiVersions with error 42"
+
+
+def test_the_address_of_a_broker_can_be_read_again() -> None:
+    with pytest.raises(BrokerError, match=r"^\[::1\]:1: "):
+        talk(1, host="::1")
 
 
 def test_a_broker_without_a_common_version() -> None:
@@ -516,7 +592,7 @@ def test_a_token_is_read_at_each_login(tmp_path: Path) -> None:
         file.write_text("abc.def\n")
         assert talk(broker.port, security=security).cluster_id == "cluster"
         file.write_text("old")
-        assert refusal(broker.port, security=security).endswith("invalid token")
+        assert refusal(broker.port, security=security) == "refuses the login by OAUTHBEARER: invalid token"
         for text in ("", "two words", "a\1b"):
             file.write_text(text)
             with pytest.raises(ValueError, match="the token of OAUTHBEARER is empty, or has characters"):
@@ -584,6 +660,11 @@ def test_a_call_may_have_a_timeout_of_its_own() -> None:
             await client.call(MetadataRequest(), timeout=0.01)
         answered.set()
 
+    async def at_once(client: Client) -> None:
+        with pytest.raises(BrokerError, match=r"Metadata: no answer within 0 s"):
+            await client.call(MetadataRequest(), timeout=0)
+
     with Loopback({"Metadata": late}) as broker:
         talk(broker.port, impatient)
+        talk(broker.port, at_once)
         assert talk(broker.port, lambda client: client.call(MetadataRequest(), timeout=9), timeout=5.0).version == 12
