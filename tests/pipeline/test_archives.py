@@ -18,8 +18,10 @@ import zstandard
 
 from kwire_spark.command import run
 from kwire_spark.inputs import find
+from kwire_spark.options import BrokenInputError
 from kwire_spark.readers import read_batches
 from kwire_spark.storage import archives, opened, size_of
+from tests.pipeline.log_files import batch_at
 from tests.pipeline.packing import COMPRESS, tar
 from tests.pipeline.small_sample import left_behind
 
@@ -314,6 +316,20 @@ def test_segments_are_cut_into_splits_within_a_tar(tmp_path: Path, sample: Path)
         .sort_by([(name, "ascending") for name in ("topic", "partition", "offset")])
         .equals(whole.select(columns).sort_by([(name, "ascending") for name in ("topic", "partition", "offset")]))
     )
+
+
+def test_the_newest_segment_of_a_partition_may_end_early_in_an_archive_too(tmp_path: Path) -> None:
+    """Whatever segments other partitions have."""
+    cut = batch_at(0) + batch_at(10)[:50]
+    names = [f"data/orders-0/{0:020}.log", f"data/orders-1/{500:020}.log", f"{900:020}.log"]
+    (tmp_path / "a.tar").write_bytes(tar(*((name, cut) for name in names)))
+    inputs = find([tmp_path / "a.tar"])
+    table = pa.Table.from_batches(read_batches("records", inputs, options={"mode": "failfast"}))
+    assert sorted(table["offset"].drop_null().to_pylist()) == sorted([*range(10)] * 3)
+    names.append(f"data/orders-0/{10:020}.log")
+    (tmp_path / "b.tar").write_bytes(tar(*((name, cut) for name in names)))
+    with pytest.raises(BrokenInputError, match="incomplete"):
+        [*read_batches("records", find([tmp_path / "b.tar"]), options={"mode": "failfast"})]
 
 
 @pytest.mark.parametrize("broken_first", [True, False])

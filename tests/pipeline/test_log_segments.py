@@ -54,6 +54,66 @@ def test_real_files_give_what_the_runtime_reads(path: Path) -> None:
     assert not broken(found)
 
 
+FULL = {
+    "topic": "orders",
+    "partition": 3,
+    "offset": 1_000_000_000_007,
+    "time": datetime.fromtimestamp((TIMES + 5) / 1000, UTC),
+    "timestamp_type": "create",
+    "leader_epoch": 9,
+    "magic": 2,
+    "codec": "none",
+    "producer_id": 4_000_000_000,
+    "producer_epoch": 300,
+    "base_sequence": 70_000,
+    "transactional": True,
+    "control": False,
+    "key": b"key",
+    "value": b"value",
+    "headers": [{"key": "a", "value": b"1"}, {"key": "a", "value": None}],
+    "_corrupt": None,
+}
+FACTS = {"producer_id": 4_000_000_000, "producer_epoch": 300, "base_sequence": 70_000, "transactional": True}
+
+
+def encoded(codec: int = 0, **facts: Any) -> bytes:
+    record = Record(b"key", b"value", (("a", b"1"), ("a", None)), TIMES + 5, 1_000_000_000_007)
+    data = bytearray(encode_batch([record], codec=codec, **facts))
+    data[12:16] = (9).to_bytes(4, "big")  # the leader's epoch, which the checksum leaves out
+    return bytes(data)
+
+
+@pytest.mark.parametrize("codec", range(5))
+@pytest.mark.parametrize("slow", [False, True])
+def test_all_columns_of_a_record(tmp_path: Path, codec: int, slow: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if slow:  # as batches that are not ordinary
+        monkeypatch.setattr("kwire_spark.segments.record_columns.BELIEVED", 0)
+    path = segment(tmp_path, batch_at(0), encoded(codec, **FACTS))
+    (row,) = [row for row in rows(path) if row["key"] == b"key"]
+    names = ["none", "gzip", "snappy", "lz4", "zstd"]
+    assert row == FULL | {"source": str(path), "position": SIZE, "codec": names[codec]}
+    unset = {"producer_id": -1, "producer_epoch": -1, "base_sequence": -1, "transactional": False}
+    (row,) = rows(segment(tmp_path, encoded()))
+    assert row == FULL | unset | {"source": str(path), "position": 0}
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+def test_all_columns_of_an_old_message(tmp_path: Path, magic: int) -> None:
+    data = encode_message_set([Record(b"key", b"value", (), TIMES if magic else -1, 7)], magic=magic)
+    (row,) = rows(segment(tmp_path, data))
+    expected = {"offset": 7, "magic": magic, "headers": [], "leader_epoch": -1, "transactional": False}
+    expected |= {"producer_id": -1, "producer_epoch": -1, "base_sequence": -1, "position": 0}
+    time = {"time": datetime.fromtimestamp(TIMES / 1000, UTC), "timestamp_type": "create"}
+    assert row == FULL | {"source": row["source"]} | expected | (
+        time if magic else {"time": None, "timestamp_type": "none"}
+    )
+
+
+@pytest.mark.parametrize("name", RECORDS.names)
+def test_a_column_is_the_same_alone_as_among_all(damaged: Path, name: str) -> None:
+    assert [row[name] for row in rows(damaged, columns=(name,))] == [row[name] for row in rows(damaged)]
+
+
 @pytest.fixture(scope="module")
 def damaged(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Batches of both formats and all sorts of damage between them; an index that is right beside it."""
@@ -572,6 +632,17 @@ def test_headers_count_as_contents_of_a_record(tmp_path: Path) -> None:
     path = segment(tmp_path, encode_batch([Record(b"a", b"b", headers, TIMES, 0), Record(b"c", b"d", (), TIMES, 1)]))
     assert [(row["key"], row["headers"]) for row in rows(path, most=105)] == [(None, []), (b"c", [])]
     assert rows(path, most=106)[0]["headers"] == [{"key": "name", "value": bytes(100)}]
+
+
+def test_what_is_left_out_of_many_large_records_is_the_right_one(tmp_path: Path) -> None:
+    """In parts of some megabytes, of which each has its own numbers."""
+    sizes = [1_900_000, 1_900_000, 1_900_000, 10, 2_097_153, 2_097_152, 1_900_000, 2_097_153, 5]
+    records = [Record(None, bytes([n]) * size, (), TIMES, n) for n, size in enumerate(sizes)]
+    found = rows(segment(tmp_path, encode_batch(records)))
+    assert [(row["offset"], row["value"]) for row in found] == [
+        (record.offset, record.value if len(record.value or b"") <= 2 << 20 else None) for record in records
+    ]
+    assert [row["offset"] for row in found if row["_corrupt"]] == [4, 7]
 
 
 def test_large_records_come_a_few_at_a_time(tmp_path: Path) -> None:
