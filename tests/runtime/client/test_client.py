@@ -30,6 +30,7 @@ from kwire.client import (
     connect,
     tls_context,
 )
+from kwire.client.errors import reason
 from kwire.client.opening import open_connection
 from kwire.client.replaced import replaced_fields
 from kwire.command.broker import as_json
@@ -57,6 +58,7 @@ from tests.runtime.client.loopback import (
     HttpServer,
     Loopback,
     Other,
+    controllers,
     metadata,
     plain,
     scram,
@@ -186,6 +188,21 @@ def test_what_a_broker_says_about_itself() -> None:
         Feature("kraft.version", (0, 1), None),
     )
     assert answer.nodes == (Node(1, "b1", 9092, "a"),)
+
+
+def test_a_broker_is_asked_for_no_topics_and_a_controller_for_controllers() -> None:
+    listed, asked = standard(), []
+
+    def heard(request: Any) -> Message:
+        asked.append(request.message)
+        return metadata(request) if request.name == "Metadata" else controllers(request)
+
+    answers = dict.fromkeys(("Metadata", "DescribeCluster"), heard)
+    with Loopback({"ApiVersions": lambda request: listed, **answers}) as broker:
+        talk(broker.port, ask)
+        listed.api_keys = [api for api in listed.api_keys if api.api_key != METADATA]
+        talk(broker.port, ask)
+    assert [asked[0].topics, asked[1].endpoint_type] == [[], 2]  # null would be all topics
 
 
 def test_a_controller_has_no_metadata_and_answers_describe_cluster() -> None:
@@ -345,6 +362,41 @@ def test_what_is_not_kafka_is_named_in_a_sentence(
         assert re.fullmatch(reason, refusal(broker.port, timeout=0.3 if silent else 5.0))
 
 
+ALERT = ssl.SSLError(1, "[SSL: TLSV1_ALERT_UNKNOWN_CA] tlsv1 alert unknown ca (_ssl.c:1)")
+ALERT.reason = "TLSV1_ALERT_UNKNOWN_CA"
+PLAIN_TEXT = ssl.SSLError(1, "[SSL: WRONG_VERSION_NUMBER] wrong version number (_ssl.c:1)")
+PLAIN_TEXT.reason = "WRONG_VERSION_NUMBER"
+
+
+@pytest.mark.parametrize(
+    ("error", "tls", "text"),
+    [
+        (ALERT, True, "refuses the TLS connection: TLSV1_ALERT_UNKNOWN_CA"),
+        (PLAIN_TEXT, True, "does not answer in TLS: is it a port for plain text?"),
+        (ConnectionResetError(104, "reset"), True, "does not answer in TLS: is it a port for plain text?"),
+        (ConnectionResetError(104, "reset"), False, "closed the connection"),
+        (ConnectionRefusedError(), True, "connection refused: nothing listens on this port"),
+        (TimeoutError(), True, "no answer within 1.5 s"),
+        (OSError(113, "No route to host"), False, "No route to host"),
+        (OSError("70000 is not a port"), False, "70000 is not a port"),
+        (socket.gaierror(-2, "Name or service not known"), False, "unknown host (Name or service not known)"),
+        ("a..b".encode, False, "not the name of a host"),
+        (DecodeError("a frame of 9 bytes", message_name="frame"), False, "does not speak Kafka: a frame of 9 bytes"),
+        (
+            DecodeError("no", message_name="X", version=1, data=b"x"),
+            False,
+            "does not speak Kafka: X v1, byte 0 of 1: no",
+        ),
+    ],
+)
+def test_reasons_are_what_the_user_can_correct(error: Any, tls: bool, text: str) -> None:
+    if callable(error):
+        with pytest.raises(UnicodeError) as caught:
+            error("idna")
+        error = caught.value
+    assert reason(error, tls=tls, seconds=1.5) == text
+
+
 def test_a_broker_has_to_add_to_the_nonce_of_scram() -> None:
     """RFC 5802, 5.1: the second message of the conversation extends the nonce of the first."""
     for added, accepted in (("", False), ("x", True)):
@@ -483,8 +535,8 @@ def test_a_bad_answer_to_a_call(answer: Any, error: type[Exception], reason: str
 
 def test_a_connection_that_the_broker_closed_stays_closed() -> None:
     async def twice(client: Client) -> None:
-        for reason in ("closed the connection instead of answering Metadata", "the connection is closed"):
-            with pytest.raises(BrokerError, match=reason):
+        for problem in ("closed the connection instead of answering Metadata", "the connection is closed"):
+            with pytest.raises(BrokerError, match=problem):
                 await client.call(MetadataRequest())
 
     with Loopback({"Metadata": lambda request: None}) as broker:
@@ -580,7 +632,7 @@ def test_no_connection_for_a_login_in_clear_text(host: str, mechanism: str) -> N
     Security(sasl=sasl, plaintext_login=True).check(host)
 
 
-@pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "127.1.2.3", "::1"])
+@pytest.mark.parametrize("host", ["localhost", "Localhost.", "127.0.0.1", "127.1.2.3", "::1"])
 def test_a_login_on_this_machine_is_on_no_wire(host: str) -> None:
     Security(sasl=Sasl(mechanism="PLAIN", username="alice", password="hidden")).check(host)
 
