@@ -28,7 +28,9 @@ from kwire_spark.state.groups import Groups, Members
 from kwire_spark.state.offsets import CommittedOffsets, Transactions, topic_id
 from kwire_spark.state.replay import replay, undecodable_records
 from kwire_spark.state.shares import ShareStates, combined
+from kwire_spark.tables import groups
 from tests.pipeline.log_files import LOGS, TIMES, segment
+from tests.pipeline.report_rows import table_of
 
 RELEASES = ("4.1.1", "4.1.1-running", "3.9.1")
 CLUSTER = (
@@ -509,3 +511,35 @@ def test_an_id_of_all_zeros_is_none() -> None:
     assert topic_id(Uuid(bytes(16))) is None
     assert topic_id(None) is None
     assert topic_id(Uuid(bytes(15) + b"\1")) == "AAAAAAAAAAAAAAAAAAAAAQ"
+
+
+def test_whatever_order_records_are_stored_in_the_newest_snapshot_counts_and_then_the_log() -> None:
+    """The newest by its end, and of two with the same end by its epoch; one of another replica counts once."""
+    sources = {
+        f"{METADATA}/bootstrap.checkpoint": [setting("a.ms", "bootstrap"), setting("only.ms", "bootstrap")],
+        f"{METADATA}/{2:020}-{9:010}.checkpoint": [setting("a.ms", "2"), setting("b.ms", "2")],
+        f"{METADATA}/{10:020}-{1:010}.checkpoint": [setting("a.ms", "10")],
+        f"{METADATA}/{10:020}-{2:010}.checkpoint": [setting("a.ms", "10, epoch 2"), setting("c.ms", "3")],
+        f"/other{METADATA}/{0:020}.log": [setting("b.ms", "log")] * 10
+        + [setting("c.ms", "log"), setting("d.ms", "log")],
+        f"{METADATA}/{10:020}.log": [setting("c.ms", "log")],
+    }
+    found = [
+        records(source, dict(enumerate(values, 10 * source.endswith("10.log")))) for source, values in sources.items()
+    ]
+    rows = [row for batch in found for row in batch.to_pylist()]
+    for order in (rows, rows[::-1], sorted(rows, key=lambda row: row["value"])):
+        state = {row["name"]: row["value"] for row in groups.configs(table_of(RECORDS, *order)).rows()}
+        assert state == {"a.ms": "10, epoch 2", "c.ms": "log", "d.ms": "log"}
+
+
+def test_the_first_of_what_cannot_be_decoded_is_named() -> None:
+    usual = {"topic": "__share_group_state", "key": b"\x7f\xffwhat", "value": b"", "control": False}
+    places = [(2, 1, "a", 0), (1, 9, "a", 5), (1, 3, "b", 7), (1, 3, "b", 2)]
+    names = ("partition", "offset", "source", "position")
+    rows = [usual | dict(zip(names, place, strict=True)) for place in places]
+    rows += [row | {"topic": "orders"} for row in rows]
+    (found,) = groups.undecodable(table_of(RECORDS, *rows)).rows()
+    assert tuple(found[name] for name in ("records", *names)) == (4, 1, 3, "b", 2)
+    for topic in ("__consumer_offsets", "__transaction_state", "__cluster_metadata"):
+        assert len(list(groups.undecodable(table_of(RECORDS, rows[0] | {"topic": topic})).rows())) == 1

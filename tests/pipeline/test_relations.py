@@ -112,3 +112,31 @@ def test_large_rows_are_stored_and_read_a_few_at_a_time() -> None:
 def test_tables_of_two_databases_are_not_mixed_up() -> None:
     with pytest.raises(AssertionError):
         query("SELECT * FROM {one}, {two}", one=table(PLACES), two=table(PLACES))
+
+
+def test_functions_of_spark() -> None:
+    schema = pa.schema([("text", pa.string()), ("number", pa.int64())])
+    texts = table(schema, {"text": "0001-02.x", "number": 1}, {"text": "x", "number": 2}, {"text": None, "number": 3})
+    found = collect(
+        """SELECT endswith(text, '.x') AS ends, regexp_extract(text, '([0-9]+)-[0-9]+[.]x$', 1) AS part,
+        regexp_extract(text, 'x(y)?', 1) AS optional, floor(number / -2.0) AS below FROM {t} ORDER BY number""",
+        t=texts,
+    )
+    assert [tuple(row.values()) for row in found] == [(1, "0001", "", -1), (0, "", "", -1), (None, None, None, -2)]
+
+
+def test_the_value_of_the_least_key_is_that_of_the_first_of_them_and_null_is_no_key() -> None:
+    schema = pa.schema([("key", pa.int64()), ("value", pa.string())])
+    pairs = [(None, "none"), (2, "b"), (1, "first"), (1, "second"), (3, None)]
+    keys = table(schema, *({"key": key, "value": value} for key, value in pairs))
+    assert collect("SELECT min_by(value, key) AS one FROM {t}", t=keys) == [{"one": "first"}]
+    assert collect("SELECT min_by(value, key) AS one FROM {t} WHERE key IS NULL", t=keys) == [{"one": None}]
+
+
+def test_batches_have_so_many_rows_and_no_more() -> None:
+    schema = pa.schema([("text", pa.string())])
+    texts = table(schema, *({"text": "x" * 10} for _ in range(7)))
+    assert [batch.num_rows for batch in texts.batches(schema, 3)] == [3, 3, 1]
+    assert [batch.num_rows for batch in texts.batches(schema, 100, most=30)] == [3, 3, 1]
+    assert [batch.num_rows for batch in texts.batches(schema, 100, most=21)] == [3, 3, 1]
+    assert [batch.num_rows for batch in texts.batches(schema, 7)] == [7]

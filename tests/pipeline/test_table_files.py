@@ -167,3 +167,31 @@ def test_a_table_is_deleted_marker_last(tmp_path: Path, monkeypatch: pytest.Monk
     assert removed[-1] == path.name
     assert "_kwire" not in removed
     assert len(removed) > 1
+
+
+def test_a_link_in_a_table_is_removed_and_not_what_it_leads_to(tmp_path: Path) -> None:
+    table, outside = Path(write(3, str(tmp_path / "out"), "numbers")), tmp_path / "outside"
+    outside.mkdir()
+    (outside / "mine.txt").write_text("mine")
+    (table / "part-00001").symlink_to(outside)
+    write(4, str(tmp_path / "out"), "numbers")
+    assert (outside / "mine.txt").read_text() == "mine"
+    assert {path.name for path in table.iterdir()} == {"_kwire", "part-00000.snappy.parquet"}
+
+
+def test_large_rows_are_written_a_few_at_a_time(tmp_path: Path) -> None:
+    schema = pa.schema([("value", pa.binary())])
+    write_parquet([pa.record_batch([[bytes(3 << 20)] * 4], schema=schema)], schema, str(tmp_path), "large")
+    (file,) = (tmp_path / "large").glob("*.parquet")
+    assert parquet.ParquetFile(file).num_row_groups == 4
+
+
+def test_of_a_table_that_is_dated_each_date_has_one_file_while_few_are_open(tmp_path: Path) -> None:
+    days = [datetime(2026, 1, 1 + number, tzinfo=UTC) for number in range(files.MOST_OPEN // 2)]
+    batch = pa.record_batch([days, [*range(len(days))]], schema=TIMES)
+    path, count = write_parquet([batch] * 3, TIMES, str(tmp_path), "times", by_date=True)
+    assert (path, count) == (str(tmp_path / "times"), 3 * len(days))
+    assert len([*(tmp_path / "times").rglob("*.parquet")]) == len(days)
+    write_parquet([], TIMES, str(tmp_path), "times", by_date=True)
+    (only,) = (tmp_path / "times").rglob("*.parquet")
+    assert only.parent == tmp_path / "times"

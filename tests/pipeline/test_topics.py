@@ -22,10 +22,10 @@ from kwire_kafka.api.create_topics import CreatableTopicResult
 from kwire_kafka.api.fetch import FetchableTopicResponse
 from kwire_kafka.api.metadata import MetadataResponseTopic
 from kwire_spark.columns import EXCHANGES
-from kwire_spark.tables.names import NO_ID, named
+from kwire_spark.tables.names import NO_ID, TOPICS, named, names_of, told_by, with_names
 from kwire_spark.tables.topics import topic_names, with_topic_names
 from kwire_spark.tables.typed import messages
-from tests.pipeline.report_rows import exchange, in_spark
+from tests.pipeline.report_rows import DATABASE, exchange, in_spark
 
 ORDERS, OTHER = Uuid(b"0123456789abcdef"), Uuid(b"fedcba9876543210")
 
@@ -112,3 +112,46 @@ def test_a_null_struct_keeps_fields_that_are_never_null() -> None:
     batch = named(pa.record_batch({"value": values}), pa.array(["a", "b"]), pa.array(["one", "two"]))
     assert batch["value"].to_pylist() == [None, {"topic_id": "b", "offset": 2, "topic": "two"}]
     assert batch["value"].field(1).null_count == 0
+
+
+def test_names_are_filled_in_at_any_depth_and_what_is_null_stays() -> None:
+    ids, names = pa.array(["a", "b"]), pa.array(["one", "two"])
+    rows: list[dict[str, Any]] = [
+        {
+            "value": {
+                "topics": [
+                    {"topic_id": "a", "name": "", "parts": [{"topic_id": "b", "topic_name": "own", "n": 1}]},
+                    None,
+                    {"topic_id": "x", "name": "", "parts": None},
+                ],
+                "others": [{"topic_id": "b"}],
+                "plain": [1],
+            }
+        },
+        {"value": None},
+        {"value": {"topics": None, "others": [], "plain": None}},
+    ]
+    part = pa.struct([("topic_id", pa.string()), ("topic_name", pa.string()), ("n", pa.int32())])
+    topic = pa.struct([("topic_id", pa.string()), ("name", pa.string()), ("parts", pa.list_(part))])
+    other = pa.list_(pa.struct([("topic_id", pa.string())]))
+    kind = pa.struct([("topics", pa.list_(topic)), ("others", other), ("plain", pa.list_(pa.int64()))])
+    found = with_names(pa.RecordBatch.from_pylist(rows, pa.schema([("value", kind)])), ids, names).to_pylist()
+    rows[0]["value"]["topics"][0]["name"] = "one"
+    rows[0]["value"]["others"][0]["topic"] = "two"
+    assert found == rows
+
+
+def test_what_names_are_told_and_which_of_them_is_taken() -> None:
+    topic = pa.struct([("topic_id", pa.string()), ("name", pa.string())])
+    answers = pa.array(
+        [
+            {"cluster_id": "c1", "topics": [{"topic_id": "a", "name": "z"}, {"topic_id": NO_ID, "name": "old"}]},
+            None,
+            {"cluster_id": None, "topics": [{"topic_id": "a", "name": "b"}, {"topic_id": "e", "name": ""}]},
+            {"cluster_id": None, "topics": None},
+        ],
+        pa.struct([("cluster_id", pa.string()), ("topics", pa.list_(topic))]),
+    )
+    records = pa.array([{"topic_id": "r", "name": "s"}, {"topic_id": "r", "name": "t"}], topic)
+    told = DATABASE.table(TOPICS.names).add([told_by(answers, "topics", "name"), told_by(records, None, "name")])
+    assert sorted(tuple(row.values()) for row in names_of(told).rows()) == [("a", "z", "c1"), ("r", "s", None)]

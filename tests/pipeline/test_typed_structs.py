@@ -256,3 +256,51 @@ def test_so_are_large_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         reader = LogReader(Options({"path": str(path), "record": "ClientQuotaRecord", "maxDecoded": option}))
         (row,) = [row for task in reader.tasks() for made in reader.read(task) for row in made.to_pylist()]
         assert (row["value"] is None, row["reason"]) == (reason is not None, reason)
+
+
+def test_each_record_is_of_one_kind_by_its_topic_and_how_it_starts() -> None:
+    topics = {pattern: f"connect-{of}" for of, pattern in PATTERNS.items()}
+    rows, expected = [], []
+    for name, kind in record_kinds().items():
+        topic = "orders" if kind.topic is None else topics.get(kind.topic, kind.topic)
+        other = "__consumer_offsets" if topic == "__transaction_state" else "__transaction_state"
+        for start in kind.starts:
+            mine = {"topic": topic, "control": kind.topic is None, kind.column: start + b"x"}
+            elsewhere = mine | ({"control": False} if kind.topic is None else {"topic": other})
+            rows += [mine, elsewhere, mine | {"control": not mine["control"]}, mine | {kind.column: start[:-1]}]
+            expected.append((len(rows) - 4, name))
+    found = batch(RECORDS, *rows)
+    at = {
+        name: {row for row, is_of in enumerate(kind.of(found).to_pylist()) if is_of}
+        for name, kind in record_kinds().items()
+    }
+    for row, name in expected:
+        assert row in at[name]
+        assert not {row + 2, row + 3} & at[name], name
+        kinds = {other for other, places in at.items() if row in places}
+        assert len(kinds) == 1, kinds
+    assert len(expected) > 60
+
+
+@pytest.mark.parametrize(("version", "shown"), [(2**15 - 1, 2**15 - 1), (2**15, None)])
+def test_a_version_out_of_range_is_null_and_in_the_reason(version: int, shown: int | None) -> None:
+    varint = bytes([version & 0x7F | 0x80, version >> 7 & 0x7F | 0x80, version >> 14])
+    row = {"topic": "__cluster_metadata", "value": b"\1\2" + varint}
+    (found,) = typed(RecordStructs(record_kind("TopicRecord")), batch(RECORDS, row))
+    assert (found["version"], found["value"]) == (shown, None)
+    assert found["reason"]
+
+
+def test_a_record_of_another_kind_is_null_with_a_reason() -> None:
+    marker = encode_control("commit", EndTxnMarker(coordinator_epoch=5))
+    (row,) = typed(
+        RecordStructs(record_kind("LeaderChangeMessage")), batch(RECORDS, {"key": marker.key, "value": marker.value})
+    )
+    assert (row["type"], row["version"], row["value"]) == ("commit", None, None)
+    assert row["reason"] == "expected a control record with LeaderChangeMessage, got commit"
+    key = b"\0\1" + OffsetCommitKey(group="h", topic="t", partition=0).encode(0)
+    (row,) = typed(
+        RecordStructs(record_kind("GroupMetadata")), batch(RECORDS, {"topic": "__consumer_offsets", "key": key})
+    )
+    assert (row["version"], row["key"], row["value"]) == (None, None, None)
+    assert row["reason"] == "expected a record of kind GroupMetadata, got OffsetCommit"
