@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from kwire.client import Sasl, Security, SecurityError, read_properties, tls_context
+from kwire.client.files import read_small
 from tests.certificates import KEY_PASSWORD, Certificates
 
 SCRAM = 'org.apache.kafka.common.security.scram.ScramLoginModule required username="alice" password="s;e\\"c=ret";'
@@ -33,6 +34,7 @@ def test_a_properties_file_is_read_as_java_reads_it(tmp_path: Path) -> None:
         b"with\\ blank\\=:  value with blanks \n"
         b"escapes a\\tb\\u00e9\\\xe9\n"
         b"alone\n"
+        b"one=1\rtwo=2\n"
         b"ends in two backslashes\\\\\\\\\n"
         b"last=continued\\"
     )
@@ -42,6 +44,8 @@ def test_a_properties_file_is_read_as_java_reads_it(tmp_path: Path) -> None:
         "with blank=": "value with blanks ",
         "escapes": "a\tbéé",
         "alone": "",
+        "one": "1",
+        "two": "2",
         "ends": "in two backslashes\\\\",
         "last": "continued",
     }
@@ -56,7 +60,7 @@ def test_a_login_with_a_password() -> None:
     login = Sasl(mechanism="SCRAM-SHA-512", username="alice", password='s;e"c=ret')
     assert found == Security(sasl=login, plaintext_login=True)
     by_token = LOGIN | {
-        "sasl.jaas.config": "x.ScramLoginModule required username=id password='h\\'m' tokenauth=true ;"
+        "sasl.jaas.config": "x.ScramLoginModule required username=id password='h\\'m' tokenauth=TRUE ;"
     }
     sasl = Security.from_properties(by_token).sasl
     assert sasl is not None
@@ -108,6 +112,21 @@ def test_a_store_of_java_is_refused_by_its_content(tmp_path: Path) -> None:
     store.write_bytes(b"\xfe\xed\xfe\xed\0\0\0\2")
     with pytest.raises(SecurityError, match=rf"^{re.escape(str(store))}: only PEM can be read. Convert it: keytool"):
         Security.from_properties({"security.protocol": "SSL", "ssl.truststore.location": str(store)})
+
+
+def test_a_key_that_is_not_pem_is_named(certificates: Certificates, tmp_path: Path) -> None:
+    key = tmp_path / "client.key"
+    key.write_bytes(b"\x30\x82")
+    with pytest.raises(SecurityError, match=rf"^{re.escape(str(key))}: only PEM can be read"):
+        tls_context(certificate=certificates.client, key=key)
+
+
+def test_files_have_a_limit(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_bytes(b"1234")
+    assert read_small(file, 4) == b"1234"
+    with pytest.raises(OSError, match="more than 0 MiB"):
+        read_small(file, 3)
 
 
 def test_certificates_in_files_and_in_the_properties(certificates: Certificates) -> None:
