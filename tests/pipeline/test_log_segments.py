@@ -271,6 +271,10 @@ PLAIN = encode_batch([Record(None, b"v", (), TIMES, 0)])[61:]
         (2, bytes([PLAIN[0] + 2]) + PLAIN[1:] + b"\0" + PLAIN),
         (1, PLAIN[:-1] + b"\2"),  # a header that is not there
         (1, PLAIN[:4] + b"\x7e" + PLAIN[5:]),  # a key of 63 bytes
+        (1, bytes([PLAIN[0] + 2]) + PLAIN[1:4] + b"\3k" + PLAIN[5:]),  # a key of -2 bytes
+        (1, bytes([PLAIN[0] + 2]) + PLAIN[1:5] + b"\3vv" + PLAIN[7:]),  # a value of -2 bytes
+        (1, bytes([PLAIN[0] + 1]) + PLAIN[1:]),  # a negative size
+        (1, bytes([PLAIN[0] + 10]) + PLAIN[1:4] + b"\xff\xff\xff\xff\xff" + PLAIN[4:]),  # a length of six bytes
     ],
 )
 def test_a_batch_whose_records_do_not_fit_is_reported_and_none_of_it_is_given(
