@@ -94,7 +94,7 @@ class Shown(HTMLParser):
     ATTRIBUTES = re.compile(
         "aria-current|aria-label|aria-labelledby|name|checked|colspan|hidden|open|title|value|data-.*"
     )
-    STYLES = re.compile("number|doc|at|type|size|lives|default|value|scroll|depth-0|offset|faint")
+    STYLES = re.compile("number|doc|scroll|depth-0|offset|faint")
 
     def __init__(self, text: str, part: str) -> None:
         super().__init__()
@@ -187,3 +187,14 @@ def test_what_is_around_a_page(pages: Mapping[str, str], snapshot: SnapshotAsser
     """What a page loads and may load, and the head with the search."""
     before, _, rest = pages["releases/1.0.0.html"].partition('<nav class="side"')
     assert before + "…" + rest.partition("</main>")[2] == snapshot
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_tables_can_be_reached_by_keys_and_say_what_their_cells_are(pages: Mapping[str, str], path: str) -> None:
+    text = pages[path]
+    boxes = re.findall(r'<div class="(?:scroll|hex)[^>]*>', text)
+    assert all('role="region"' in box and 'tabindex="0"' in box and "aria-label" in box for box in boxes)
+    assert text.count("<table") == len(re.findall(r'<div class="scroll[^>]*>\s*<table', text))
+    assert "<pre>" not in text
+    if not path.startswith(("guide/", "project/")):
+        assert all('scope="' in head for head in re.findall(r"<th\b[^>]*>", text))
