@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import gzip
 import os
+import shutil
 import sqlite3
 from datetime import timedelta
 from io import BytesIO as TemporaryFileOf
@@ -12,9 +13,11 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
+import click
 import pyarrow as pa
 import pyarrow.parquet as parquet
 import pytest
+from pyarrow import dataset
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from rich.console import Console
@@ -23,10 +26,11 @@ from syrupy.assertion import SnapshotAssertion
 from kwire.errors import KwireError
 from kwire.logs import LogSegment
 from kwire_spark.columns import RECORDS
-from kwire_spark.command import COMMANDS, one_line, run
+from kwire_spark.command import COMMANDS, group, one_line, run
 from kwire_spark.command.common import Run, only_writer
 from kwire_spark.command.engines import LocalEngine
 from kwire_spark.command.reports import SHOWN, clients_report, usage_of
+from kwire_spark.command.watch_inputs import FolderInput, TopicInput
 from kwire_spark.inputs import Inputs, find
 from kwire_spark.options import BrokenInputError, OptionError
 from kwire_spark.segments import record_batches, splits
@@ -355,3 +359,154 @@ def test_the_whole_report_on_clients(snapshot: SnapshotAssertion) -> None:
     ]
     usage = usage_of(clients_of(*rows[::-1]).table.rows())
     assert whole(clients_report(usage, 0)) == snapshot
+
+
+def described(parameter: click.Parameter) -> str:
+    """What a user has to know of an option or argument; how click prints it depends on its release."""
+    kind = ", ".join(parameter.type.choices) if isinstance(parameter.type, click.Choice) else parameter.type.name
+    if isinstance(parameter.type, click.IntRange | click.FloatRange):
+        kind += f" from {parameter.type.min} to {parameter.type.max}"
+    facts = [" ".join(parameter.opts), f"{parameter.metavar or 'no metavar'} ({kind})"]
+    facts += ["several"] if parameter.multiple or parameter.nargs < 0 else []
+    facts += ["required"] if parameter.required else []
+    if isinstance(parameter, click.Option):
+        facts += ["flag"] if parameter.is_flag else []
+        facts += [f"default {parameter.default}"] if parameter.show_default else []
+        facts.append(parameter.help or "no help")
+    return "; ".join(facts)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_options(name: str, snapshot: SnapshotAssertion) -> None:
+    command = group.get_command(click.Context(group), name)
+    assert command is not None
+    told = " ".join((command.help or "").split())
+    assert "\n".join([told, *map(described, command.params)]) == snapshot
+
+
+TRAFFIC = DATA / "traffic" / "4.1.1"
+COUNTED = {"clients", "problems"}
+OF_EXCHANGES = {"exchanges", "topics", *COUNTED}
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("a.pcap", {"frames", "apis/ApiVersions", "apis/Metadata", *OF_EXCHANGES}),
+        ("kafka-request.log", {"apis/ApiVersions", *OF_EXCHANGES}),
+        ("server.log", {"refusals", *COUNTED}),
+        ("data", {"records", "topics", "internal/OffsetCommit", "internal/GroupMetadata"}),
+        ("metrics.prom", COUNTED),
+    ],
+)
+@pytest.mark.parametrize("raw", [False, True])
+def test_which_tables_are_decoded_of_which_inputs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], given: str, expected: set[str], raw: bool
+) -> None:
+    (tmp_path / "in").mkdir()
+    if given == "a.pcap":
+        write_pcap(tmp_path / "in" / given, packets(recorded("kafka-python-on-3.9.1")[0]))
+    elif given == "kafka-request.log":
+        lines = gzip.decompress((TRAFFIC / "kafka-request.log.gz").read_bytes()).splitlines(keepends=True)
+        (tmp_path / "in" / given).write_bytes(next(line for line in lines if b'"API_VERSIONS"' in line))
+    elif given == "server.log":
+        (tmp_path / "in" / given).write_bytes(gzip.decompress((TRAFFIC / "server.log.gz").read_bytes())[:20_000])
+    elif given == "data":
+        for name in ("__consumer_offsets-0", "orders-0"):
+            shutil.copytree(DATA / "logs" / "4.1.1" / "__consumer_offsets-0", tmp_path / "in" / name)
+    else:
+        (tmp_path / "in" / given).write_bytes((DATA / "metrics" / "exporter.prom").read_bytes())
+    options = ["--raw"] if raw else []
+    code = run(["decode", str(tmp_path / "in"), *options, "--out", str(tmp_path / "out")])
+    told = " ".join(capsys.readouterr().out.split())
+    assert code == 0
+    written = {
+        row["table"]: row for row in parquet.read_table(tmp_path / "out" / "decode-tables.parquet").to_pylist()
+    }
+    assert expected <= written.keys()
+    assert {name for name in written if "/" not in name} == {name for name in expected if "/" not in name}
+    for name, row in written.items():
+        assert row["path"] == str(tmp_path / "out" / name)
+        assert row["rows"] == dataset.dataset(row["path"], format="parquet").count_rows()
+    if given == "a.pcap":
+        frames = dataset.dataset(tmp_path / "out" / "frames", format="parquet")
+        assert ("raw" in frames.schema.names) == raw
+    if given == "data":
+        records = dataset.dataset(tmp_path / "out" / "records", format="parquet").to_table()
+        assert {*records["topic"].to_pylist()} == {"__consumer_offsets"}, "as --topics has it"
+    assert "Based on 1 " in told
+
+
+def test_of_many_skipped_files_some_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for number in range(8):
+        (tmp_path / f"{number}[red].pcap").touch()
+    assert run(["clients", str(tmp_path), "--out", str(tmp_path / "out")]) == 2
+    told = capsys.readouterr().err.splitlines()
+    assert told[:6] == [
+        *(f"skipped {tmp_path}/{number}[red].pcap: empty file" for number in range(5)),
+        "skipped 3 more files",
+    ]
+    assert told[6:] == [f"kwire-spark: no capture and no broker log in {tmp_path}"]
+
+
+class Reading:
+    """Stands in for what Spark reads a stream with, and notes what it is told."""
+
+    def __init__(self) -> None:
+        self.told: dict[str, Any] = {}
+        self.readStream = self
+
+    def format(self, name: str) -> Reading:
+        self.told["format"] = name
+        return self
+
+    def option(self, name: str, value: Any) -> Reading:
+        return self.options(**{name: value})
+
+    def options(self, **options: Any) -> Reading:
+        self.told |= options
+        return self
+
+    def load(self, *path: str) -> Reading:
+        self.told["path"] = path
+        return self
+
+    def selectExpr(self, *columns: str) -> Reading:  # as Spark has it
+        return self
+
+    def mapInArrow(self, work: Any, schema: Any) -> Reading:
+        self.told["link"] = work.args
+        return self
+
+
+def test_a_folder_is_watched_for_settled_files(tmp_path: Path) -> None:
+    spark: Any = Reading()
+    given = FolderInput(str(tmp_path), 7)
+    given.packets(spark)
+    assert spark.told == {"format": "kafka_packets", "settled": 7, "path": (str(tmp_path),)}
+    assert (given.name, given.settings, given.dropped, given.problem, given.end()) == (
+        *(f"captures in {tmp_path}", {}),
+        *(0, "", False),
+    )
+
+
+def test_a_topic_is_read_from_its_beginning_with_the_settings_of_a_consumer(tmp_path: Path) -> None:
+    (tmp_path / "a.properties").write_text("security.protocol=SSL\n")
+    for name in ("b.jar", "a.jar", "c.txt"):
+        (tmp_path / name).touch()
+    spark: Any = Reading()
+    given = TopicInput("packets", "a:1", str(tmp_path / "a.properties"), 113, str(tmp_path))
+    given.packets(spark)
+    assert spark.told == {
+        "format": "kafka",
+        "kafka.security.protocol": "SSL",
+        "kafka.bootstrap.servers": "a:1",
+        "subscribe": "packets",
+        "startingOffsets": "earliest",
+        "maxOffsetsPerTrigger": "200000",
+        "path": (),
+        "link": (113,),
+    }
+    assert given.name == "packets in the topic packets"
+    assert given.settings == {"spark_jars": f"{tmp_path}/a.jar,{tmp_path}/b.jar"}
+    assert TopicInput("packets", "a:1", None, 1, None).settings == {}

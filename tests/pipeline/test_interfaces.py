@@ -184,6 +184,15 @@ def test_a_filter_is_one_argument_and_no_option(program: str, text: str) -> None
     assert text not in command(program, LO, "", 200)
 
 
+def test_what_programs_are_told() -> None:
+    assert command("/a/dumpcap", "x", "tcp", 200) == [
+        *("/a/dumpcap", "-i", "x", "-s", "200", "-w", "-", "-q", "-P", "-B", "32", "-f", "tcp")
+    ]
+    assert command("/a/tcpdump", "x", "tcp", 200) == [
+        *("/a/tcpdump", "-i", "x", "-s", "200", "-w", "-", "-n", "-U", "-B", "32768", "--", "tcp")
+    ]
+
+
 def test_a_filter_follows_from_ports() -> None:
     assert filter_for(frozenset({9092, 9093}), None) == "tcp port 9092 or tcp port 9093"
     assert filter_for(frozenset({9092}), " udp port 4789 ") == "udp port 4789"

@@ -151,6 +151,8 @@ def test_ipv6(tmp_path: Path) -> None:
     (row,) = of(tmp_path, re.sub(r"127\S+", name, first_entries()[1]))
     peers = row["connection"], row["client_host"], row["client_port"], row["server_host"], row["server_port"]
     assert peers == (name, "2001:db8::5", 50000, "::1", 9092)
+    (row,) = of(tmp_path, re.sub(r"127\S+", "a.example:9092-b.example:5-1-0", first_entries()[1]))
+    assert (row["client_host"], row["server_host"]) == ("b.example", "a.example")
 
 
 def test_either_entry_is_enough(tmp_path: Path) -> None:
