@@ -15,7 +15,29 @@ from kwire_spark.reports.report import Report
 from kwire_spark.reports.terminal import print_report
 from kwire_spark.stored import Origin
 from kwire_spark.tables.clients import clients
-from kwire_spark.unread import HTTP, MISSING, PARTIAL, TLS, UNDECIDED
+from kwire_spark.unread import (
+    CUT_IN_TUNNEL,
+    DROPPED,
+    FRAGMENTS_DIFFER,
+    FRAGMENTS_LOST,
+    HTTP,
+    LIKE_TLS,
+    MISSING,
+    NO_DEPRECATED,
+    NO_FRAME,
+    NO_PACKET,
+    NO_SECRETS,
+    NO_TCP,
+    NOT_KAFKA,
+    NOT_READ,
+    OTHER_REASONS,
+    PARTIAL,
+    SHORT,
+    STRAY,
+    TLS,
+    UNDECIDED,
+    advice,
+)
 from tests.pipeline.capture_files import EPOCH, Conversation, packets, recorded, write_pcap
 from tests.pipeline.report_rows import START, exchange, exchanges_of
 from tests.pipeline.test_late_captures import OTHER_PORTS
@@ -99,6 +121,36 @@ def test_a_poor_basis_is_the_headline_and_has_an_exit_code_of_its_own(code: int,
     report = with_basis(poor, basis_of(exchanges_of(*ROWS)), "1 capture", 90)
     assert report.summary[0].startswith("INCOMPLETE: only 40.0 % of the bytes")
     assert report.exit_code == expected
+
+
+@pytest.mark.parametrize(
+    ("reason", "told"),
+    [
+        (MISSING, "tcpdump -B"),
+        (NO_FRAME, "in the middle of connections"),
+        (STRAY, "in the middle of connections"),
+        (UNDECIDED, "--ports"),
+        (TLS, "--key-log"),
+        (f"{TLS} ({NO_SECRETS})", "--key-log"),
+        (LIKE_TLS, "--key-log"),
+        (HTTP, "leave such connections out with --ports"),
+        (f"{NOT_KAFKA}an unknown protocol", "leave such connections out with --ports"),
+        (SHORT, "tcpdump -s 0"),
+        (CUT_IN_TUNNEL, "raise the mirror's packet length"),
+        (FRAGMENTS_LOST, "tcpdump -B"),
+        (FRAGMENTS_DIFFER, ""),
+        (NO_PACKET, "as the value of a record"),
+        (DROPPED, "a filter"),
+        (f"{NO_TCP}: 3 ARP", "tcpdump -i any"),
+        (f"{NOT_READ}ESP (IP protocol 50)", "inside of the tunnel"),
+        (OTHER_REASONS, "inside of the tunnel"),
+        (NO_DEPRECATED, "3.7 or newer"),
+        (PARTIAL, ""),
+        ("truncated: the last packet has only 3 bytes", ""),
+    ],
+)
+def test_what_to_do_about_what_was_not_read(reason: str, told: str) -> None:
+    assert told in advice(reason) if told else advice(reason) == ""
 
 
 def test_logs_have_no_share() -> None:

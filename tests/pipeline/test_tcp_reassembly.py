@@ -355,6 +355,21 @@ def test_ports_are_used_again_without_a_handshake_being_seen() -> None:
     assert told(pieces) == joined(TALK) + joined(later)
 
 
+@pytest.mark.parametrize(("distance", "begins"), [(0, True), ((1 << 20) - 100, True), (1 << 20, False)])
+@pytest.mark.parametrize("side", [CLIENT, SERVER])
+def test_two_packets_that_match_each_other_begin_a_connection(side: Direction, distance: int, begins: bool) -> None:
+    """Of the same direction or of both, where the connection before was not seen to end."""
+    before = packets(TALK, ending=0, acks=False)
+    later = Conversation([(CLIENT, 60.0, b"later question"), (side, 61.0, b"later still")])
+    first, second = packets(later, isns=(0x70000000, 0x60000000), handshake=False, ending=0, acks=False)
+    if side == CLIENT:
+        second = replace(second, seq=second.seq + distance)
+    else:
+        second = replace(second, ack=second.ack + distance)
+    opened = {piece.connection.started for piece in reassembled([*before, first, second])}
+    assert (EPOCH + 60 in opened) == begins
+
+
 @pytest.mark.parametrize("overlap", [0, 1, 3])
 def test_new_bytes_after_the_end_of_a_connection_begin_another(overlap: int) -> None:
     """Wherever they begin: of the old one there can be no more."""
