@@ -30,7 +30,7 @@ def embedded(text: str) -> Markup:
 
 def anchor(text: str) -> str:
     """Text as an ``id`` and the end of a link: letters, digits, ``.``, ``_`` and ``-``."""
-    return "".join(c if c.isascii() and (c.isalnum() or c in "._-") else "-" for c in text)
+    return "".join(c if c.isascii() and (c.isalnum() or c in "._") else "-" for c in text)
 
 
 def breakable(name: str) -> Markup:

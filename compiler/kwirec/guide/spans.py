@@ -125,7 +125,7 @@ class _Reader:
         if length < 0:
             yield self.span(start, name, "null", content=content)
             return
-        if kind.records and length:
+        if kind.records:
             yield self.span(start, name, _bytes(length), content=content)
             self.take(length)
             yield from map(self.inner, batches(self.data, content, self.pos))
