@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import random
+from datetime import timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
+from kwire_spark.capture import Broken
+from kwire_spark.capture.files import file_packets
+from kwire_spark.capture.packets import Packet
+from kwire_spark.columns import EPOCH, PACKETS
 from kwire_spark.command import run
+from kwire_spark.streaming import packets as streamed
 from kwire_spark.streaming import topic
+from kwire_spark.streaming.packets import packet_batches, packet_of
 from kwire_spark.unread import NO_PACKET
 from tests.pipeline.capture_files import ETHERNET, packets, recorded, write_pcap
 from tests.pipeline.capture_files import frame as link_frame
@@ -90,3 +98,52 @@ def test_wrong_usage(
 )
 def test_times_are_microseconds(key: bytes | None, micros: int | None, time: int | None) -> None:
     assert topic._time(key or b"", micros) == time
+
+
+def test_a_packet_is_a_row_and_a_row_is_the_packet(tmp_path: Path) -> None:
+    path = write_pcap(tmp_path / "a.pcap", packets(recorded("kafka-python-on-3.9.1")[0]))
+    read = [found for found in file_packets(str(path)) if not isinstance(found, Broken)]
+    broken = Broken("a.pcap", 7, "cut off", 0, 5), Broken("b.pcap", 8, "not read", 9, 0)
+    (batch,) = packet_batches([*read, *broken])
+    found = batch.to_pylist()
+    nothing = dict.fromkeys(PACKETS.names)
+    assert found[-2:] == [
+        nothing | {"source": "a.pcap", "position": 7, "packets": 5, "_corrupt": "cut off"},
+        nothing | {"source": "b.pcap", "position": 8, "unread": 9, "_corrupt": "not read"},
+    ]
+    for packet, row in zip(read, found[:-2], strict=True):
+        micros = round(packet.time * 1e6)
+        assert row.pop("time") == EPOCH + timedelta(microseconds=micros)
+        assert vars(packet_of(SimpleNamespace(**row, micros=micros))) == vars(packet) | {"time": micros / 1e6}
+        assert [row[name] for name in ("unread", "packets", "_corrupt")] == [None] * 3
+    flows = {row["flow"] for row in found[:-2]}
+    assert flows == {min(packet.key for packet in read)}, "of both directions"
+
+
+@pytest.mark.parametrize(("rows", "size", "batches"), [(3, 1 << 20, [3, 3, 1]), (100, 2000, [2, 2, 2, 1])])
+def test_batches_of_packets_are_limited(
+    monkeypatch: pytest.MonkeyPatch, rows: int, size: int, batches: list[int]
+) -> None:
+    monkeypatch.setattr(streamed, "BATCH_ROWS", rows)
+    monkeypatch.setattr(streamed, "BATCH_BYTES", size)
+    sent = [Packet(bytes(12), 1.0, "a.pcap", number, 1, 1, 16, bytes(1000), 0) for number in range(7)]
+    assert [batch.num_rows for batch in packet_batches(sent)] == batches
+
+
+def test_records_of_each_partition_have_their_source_and_offset(tmp_path: Path) -> None:
+    frame = link_frame(packets(recorded("kafka-python-on-3.9.1")[0])[0], ETHERNET)
+    late = (1_700_000_000_123_456).to_bytes(8, "big")
+    records = [("t", 0, 7, 5_000_000, None, frame), ("t", 1, 7, 5_000_000, late, frame), ("t", 1, 8, -1, None, frame)]
+    records += [("t", 1, 9, 5_000_000, None, b"text"), ("t", 0, 9, 5_000_000, None, b"text")]
+    columns = [pa.array(column) for column in zip(*records, strict=True)]
+    batch = pa.RecordBatch.from_arrays(columns, ["topic", "partition", "offset", "micros", "key", "value"])
+    found = [row for made in topic.packet_rows(ETHERNET, [batch]) for row in made.to_pylist()]
+    seen = [(row["source"], row["position"], row["time"], row["packets"], row["_corrupt"]) for row in found]
+    no_time = "neither key nor timestamp of this record is a time that is possible"
+    assert seen == [
+        ("t-0", 7, EPOCH + timedelta(seconds=5), None, None),
+        ("t-1", 7, EPOCH + timedelta(microseconds=1_700_000_000_123_456), None, None),
+        ("t-1", 8, None, None, no_time),
+        ("t-0", 9, None, 1, f"{NO_PACKET}: text"),
+        ("t-1", 9, None, 1, f"{NO_PACKET}: text"),
+    ]
