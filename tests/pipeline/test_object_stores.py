@@ -428,6 +428,8 @@ def test_whole_objects_of_s3_for_parts_are_noticed(store: Store) -> None:
     assert corrupt("s3://bucket/a.pcap") == {"s3://bucket/a.pcap": answers.WHOLE}
 
 
+NO_CREDENTIALS = "there are no credentials, or what gives them cannot be reached"
+NO_ACCESS = "access is denied: check the credentials and their rights"
 KEY = "a2V5"
 
 
@@ -464,6 +466,112 @@ def test_a_connection_string_of_azure_is_for_its_account(
 
 
 AZURE_OPTIONS = ("blob_storage_scheme", "blob_storage_authority", "dfs_storage_authority", "account_key")
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("AWS Error UNKNOWN (HTTP status 400): ExpiredToken", "the credentials have expired: renew them"),
+        ("INVALID_ACCESS_KEY_ID", "the store does not know the access key: check the credentials"),
+        ("InvalidAccessKeyId", "the store does not know the access key: check the credentials"),
+        ("Could not create a OAuth2 access token to authenticate", NO_CREDENTIALS),
+        ("DefaultAzureCredential: failed to get token from ManagedIdentity", NO_CREDENTIALS),
+        ("All the provided credentials failed to authenticate", NO_CREDENTIALS),
+        ("The HTTP server doesn't appear to support range requests", answers.WHOLE),
+        ("Failed to flush response stream", answers.WHOLE),
+        ("AWS Error ACCESS_DENIED during HeadObject", NO_ACCESS),
+        ("SIGNATURE_DOES_NOT_MATCH", NO_ACCESS),
+        ("SignatureDoesNotMatch", NO_ACCESS),
+        ("google::cloud::Status(UNAUTHENTICATED: no)", NO_ACCESS),
+        ("google::cloud::Status(PERMISSION_DENIED: no)", NO_ACCESS),
+        ("Permission denied: user=nobody", NO_ACCESS),
+        ("403 Forbidden", NO_ACCESS),
+        ("status 401", NO_ACCESS),
+        ("4011 bytes", "4011 bytes"),
+        ("AWS Error NO_SUCH_BUCKET during ListObjectsV2", "there is no such bucket"),
+        ("NoSuchBucket", "there is no such bucket"),
+        ("BucketNotFound", "there is no such bucket"),
+        ("AWS Error NO_SUCH_KEY during GetObject", "the object is gone"),
+        ("NoSuchKey", "the object is gone"),
+        ("RESOURCE_NOT_FOUND", "the object is gone"),
+        ("File /a.log does not exist", "the object is gone"),
+        ("Unable to load libjvm: no", "hdfs needs Java: set JAVA_HOME"),
+        (
+            "Unable to load libhdfs: no",
+            "hdfs needs libhdfs.so of a Hadoop installation: set HADOOP_HOME, or ARROW_LIBHDFS_DIR",
+        ),
+        (
+            "HDFS connection failed",
+            "hdfs needs Hadoop's jars: set CLASSPATH to what `hadoop classpath --glob` prints",
+        ),
+        ("HDFS GetPathInfo failed, errno: 255 (Unknown error 255)", answers.REFUSED),
+        ("curlCode: 7, Couldn't connect to server; more", "the store cannot be reached: Couldn't connect to server"),
+        ("Could not resolve hostname; more", "the store cannot be reached: Could not resolve hostname"),
+        ("curl: Timeout was reached at last", "the store cannot be reached: Timeout was reached"),
+        (
+            "When listing: AWS Error SLOW_DOWN (HTTP status 503) during ListObjectsV2 operation: "
+            "Unable to parse ExceptionName: SlowDown Message: Less, please (Request ID: 7)",
+            "the store answered 503: SlowDown Message: Less, please",
+        ),
+        ("something\n  else", "something else"),
+        ("x" * 300, "x" * 200),
+        ("", "OSError"),
+    ],
+)
+def test_what_stores_say_is_told_in_a_few_words(text: str, told: str) -> None:
+    assert answers.reason_of(OSError(text)) == told
+
+
+@pytest.mark.parametrize(
+    ("scheme", "library"),
+    [
+        *((scheme, "s3") for scheme in ("s3", "s3a", "s3n")),
+        *((scheme, "arrow") for scheme in ("gs", "gcs", "abfs", "abfss", "hdfs", "viewfs")),
+        ("http", "fsspec: pip install fsspec aiohttp"),
+        ("https", "fsspec: pip install fsspec aiohttp"),
+        ("sftp", "fsspec: pip install fsspec"),
+    ],
+)
+def test_which_library_an_address_is_for(monkeypatch: pytest.MonkeyPatch, scheme: str, library: str) -> None:
+    made = LocalFileSystem()
+    monkeypatch.setattr(file_systems, "_s3", lambda bucket: made)
+    monkeypatch.setattr(file_systems, "from_uri", lambda uri: (made, "inner/"))
+    monkeypatch.setitem(sys.modules, "fsspec.core", None)
+    file_systems.file_system.cache_clear()
+    try:
+        if library.startswith("fsspec"):
+            with pytest.raises(answers.StoreError) as refused:
+                file_systems.file_system(scheme, "box")
+            assert refused.value.strerror == f"{scheme}: needs {library}"
+        else:
+            prefix = "box" if library == "s3" else "inner"
+            assert file_systems.file_system(scheme, "box") == (made, prefix)
+    finally:
+        file_systems.file_system.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("endpoints", "used"),
+    [
+        ({"AWS_ENDPOINT_URL": "http://a:1/"}, "http://a:1"),
+        ({"AWS_ENDPOINT_URL_S3": "http://b:2", "AWS_ENDPOINT_URL": "http://a:1"}, "http://b:2"),
+        ({"AWS_REGION": "eu-west-1"}, "region"),
+        ({"AWS_DEFAULT_REGION": "eu-west-1"}, "region"),
+        ({}, "s3://box/"),
+    ],
+)
+def test_the_endpoint_of_s3(monkeypatch: pytest.MonkeyPatch, endpoints: dict[str, str], used: str) -> None:
+    for name in ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_REGION", "AWS_DEFAULT_REGION"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in endpoints.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr("pyarrow.fs.S3FileSystem", lambda endpoint_override="region": endpoint_override)
+    monkeypatch.setattr(file_systems, "from_uri", lambda uri: (uri, ""))
+    file_systems.file_system.cache_clear()
+    try:
+        assert file_systems.file_system("s3", "box") == (used, "box")
+    finally:
+        file_systems.file_system.cache_clear()
 
 
 def test_file_systems_of_fsspec() -> None:
