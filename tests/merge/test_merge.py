@@ -494,11 +494,21 @@ def test_a_name_that_was_given_to_another_field_is_a_field_of_its_own(union: Uni
     assert [(one["name"], one["versions"]) for one in found] == [("A", "0"), ("B", "1+")]
 
 
-def test_a_field_may_lose_its_tag(union: Union) -> None:
-    union.merge("1.0.0", request(field("Id"), tagged("Extra", 0, "1")))
-    assert not union.merge("2.0.0", request(field("Id"), field("Extra", versions="2"), valid="2")).failed
-    found = json.loads(union.definition("ClockRequest"))["fields"][1]
-    assert (found["versions"], found["taggedVersions"], found["tag"]) == ("1+", "1", 0)
+@pytest.mark.parametrize(
+    ("second", "code", "message"),
+    [
+        (field("Extra", versions="2"), "K605", "`taggedVersions` of `Extra` has an upper bound"),
+        (field("Hour", "int8", versions="2", nullableVersions="2"), "K402", "field `Hour` cannot be null"),
+    ],
+)
+def test_a_union_that_check_refuses_is_not_written(union: Union, second: Definition, code: str, message: str) -> None:
+    """Such as a field that lost its tag, though no range contradicts another."""
+    union.merge("1.0.0", request(field("Id"), tagged("Extra", 0)))
+    before, report = union.files(), Report()
+    outcome = merge(union.root, "2.0.0", [union.bundle("2.0.0", [request(field("Id"), second, valid="2")])], report)
+    assert outcome.failed
+    assert [(one.code.number, one.message) for one in report.diagnostics] == [(code, message)]
+    assert union.files() == before
 
 
 def test_fields_that_no_version_has_both_of_have_no_order_to_keep(union: Union) -> None:

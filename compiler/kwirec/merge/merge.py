@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from kwirec.diagnostics.diagnostic import Report
+from kwirec.diagnostics.diagnostic import Report, Severity
 from kwirec.diagnostics.reading import read_sources
 from kwirec.diagnostics.source import Source
 from kwirec.files import locked, read_regular, replace_files
@@ -82,6 +82,8 @@ def merge(
     documents = [parse(Source(str(path), text), report) for path, text in texts.items()]
     documents += [Document(source=source, enums=parse(source, report).enums) for source in enums]
     result = resolve(documents, report)
+    if not report.has_errors():
+        _check(result, report)
     if report.has_errors():
         return outcome
     outcome.proof = prove(result, lower(result), merger.history)
@@ -96,6 +98,17 @@ def _load(paths: Iterable[Path], report: Report, *, required: bool = True) -> Sc
     if not report.has_errors():
         validate_before("K3", schema, report)  # names become names of files
     return schema
+
+
+def _check(union: Schema, report: Report) -> None:
+    """Report what `kwirec check` would refuse of the new union. What it warns of, such as fields without a description,
+    is left to do; requests and responses may come in two merges.
+    """
+    findings = Report()
+    validate_before("K7", union, findings)
+    for diagnostic in findings.diagnostics:
+        if diagnostic.severity is Severity.ERROR:
+            report.merge(diagnostic)
 
 
 def _misplaced(root: Path, paths: Iterable[Path]) -> Iterator[str]:
