@@ -101,8 +101,10 @@ def _load(paths: Iterable[Path], report: Report, *, required: bool = True) -> Sc
 
 
 def _check(union: Schema, report: Report) -> None:
-    """Report what `kwirec check` would refuse of the new union. What it warns of, such as fields without a description,
-    is left to do; requests and responses may come in two merges.
+    """Report what `kwirec check` would refuse of the new union.
+
+    Its warnings, such as those of fields without a description, do not prevent a merge. Nor do requests without their
+    responses, because both may come in two merges.
     """
     findings = Report()
     validate_before("K7", union, findings)
