@@ -62,7 +62,7 @@ def test_errors_come_last_and_warnings_with_the_same_advice_once() -> None:
     shown = kwirec("check", "Clock.json").stderr
     assert [line[:11] for line in shown.splitlines() if "[K" in line] == ["warning[K20", "error[K402]"]
     assert "  = note: the same 2 more times in lines 5, 6; `--format short` lists each" in shown
-    assert shown.splitlines()[-1] == "1 messages checked: 1 error, 3 warnings"
+    assert shown.splitlines()[-1] == "1 message checked: 1 error, 3 warnings"
 
 
 def test_a_short_form_has_a_line_for_each_finding() -> None:
@@ -71,16 +71,16 @@ def test_a_short_form_has_a_line_for_each_finding() -> None:
     assert result.stdout.splitlines() == [
         f"Clock.json:{line}:10: warning[K207]: field `X{line - 4}` has no description" for line in (4, 5, 6)
     ]
-    assert result.stderr == "1 messages checked: 3 warnings\n"
+    assert result.stderr == "1 message checked: 3 warnings\n"
 
 
 def test_checks_that_were_not_run_are_mentioned() -> None:
     Path("Clock.json").write_text(TYPO)
     assert kwirec("check", "Clock.json").stderr.splitlines()[-1] == (
-        "1 messages checked: 1 error; later checks were not run"
+        "1 message checked: 1 error; later checks were not run"
     )
     Path("Clock.json").write_text(CLOCK.replace("Zone", "time-zone", 1))
-    assert kwirec("check", "Clock.json").stderr.splitlines()[-1] == "1 messages checked: 1 error"
+    assert kwirec("check", "Clock.json").stderr.splitlines()[-1] == "1 message checked: 1 error"
 
 
 def test_findings_of_all_files_come_together() -> None:

@@ -42,7 +42,7 @@ def check(
     if form in ("text", "short"):
         count = sum(len(document.messages) for document in loaded.documents)
         show_unused(waiver for waiver in report.waivers if waiver not in report.used_waivers)
-        echo(f"{count} messages checked: {counts(report, loaded)}", err=True)
+        echo(f"{count} message{'' if count == 1 else 's'} checked: {counts(report, loaded)}", err=True)
     sys.exit(status(report))
 
 
