@@ -11,6 +11,7 @@ from collections.abc import Collection, Sequence
 from datetime import UTC, datetime, tzinfo
 from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -38,6 +39,7 @@ from kwire_spark.readers.capture import BYTES_PER_TASK, CaptureReader
 from kwire_spark.readers.log import LogReader
 from kwire_spark.readers.metrics import MetricsReader
 from kwire_spark.readers.text_log import RequestLogReader, ServerLogReader
+from kwire_spark.sources import register
 from kwire_spark.sources.base import Source
 from kwire_spark.sources.capture import KafkaCapture
 from kwire_spark.sources.log import KafkaLog
@@ -535,6 +537,13 @@ def test_a_source_is_named_after_its_files_and_does_not_read_the_standard_input(
     make = made.streamReader if source is KafkaPackets else made.reader
     with pytest.raises(OptionError, match="the standard input, which is read without Spark: write it to a file"):
         make(made.schema())
+
+
+def test_all_sources_are_registered() -> None:
+    registered: list[type[Source]] = []
+    session: Any = SimpleNamespace(dataSource=SimpleNamespace(register=registered.append))
+    register(session)
+    assert {*registered} == {*SOURCES}
 
 
 def test_packets_are_a_table_too(tmp_path: Path) -> None:
