@@ -131,6 +131,11 @@ def count_of(data: bytes, count: int) -> bytes:
         count_of(batch_of(b"a", b"b"), 1),
         count_of(batch_of(b"a"), -1),
         batch_of(b"a")[:-3] + b"\4a\0",
+        batch_of(b"a")[:-3] + b"\3a\0",  # a length of -2
+        batch_of(b"a")[:-5] + b"\3k\2a\0",
+        encode_batch([Record(headers=(("h", b"1"),))])[:-4] + b"\3h\0021",
+        encode_batch([Record(headers=(("h", b"1"),))])[:-4] + b"\2h\0031",
+        encode_batch([Record(headers=(("h", b"1"),))])[:-5] + b"\3\2h\0021",
         batch_of(b"value", codec=4)[:-1] + b"?",
     ],
 )
@@ -146,6 +151,23 @@ def test_broken_batches_raise_or_are_skipped(broken: bytes) -> None:
         next(strict)
     assert str(caught.value) == str(error)
     assert next(strict).num_rows == 1
+
+
+@pytest.mark.parametrize("name", [None, "key", "value", "headers", "timestamp"])
+def test_nothing_of_a_broken_batch_stays(name: str | None) -> None:
+    """Neither its nulls nor its headers, when its last record turns out to be broken."""
+    good = encode_batch([Record(b"a", None, (("x", None), ("y", b"1")), 5), Record(None, b"b", (("z", b"2"),), 6)])
+    broken = encode_batch([Record(None, None, (("n", None), ("m", b"3"))), Record(None, None)])[:-1] + b"\2"
+    columns = None if name is None else [name]
+    whole = read_records(good + broken + good, columns, verify=False, skip=True)
+    rows = whole.table().to_pylist()
+    for row in rows:
+        row.pop("position", None)
+    assert len(whole.errors) == 1
+    alone = read_records(good, columns).table().to_pylist()
+    for row in alone:
+        row.pop("position", None)
+    assert rows == alone * 2
 
 
 def test_a_wrong_checksum_is_an_error() -> None:

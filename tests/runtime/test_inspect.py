@@ -43,6 +43,7 @@ from kwire_kafka import (
     ApiVersionsResponse,
     ConfigRecord,
     DescribeTopicPartitionsRequest,
+    EnvelopeRequest,
     FetchResponse,
     GetTelemetrySubscriptionsResponse,
     HeartbeatRequest,
@@ -737,6 +738,14 @@ def test_a_line_is_cut_to_its_columns(size: int, digits: str, value: str) -> Non
     found = trace_message(TopicRecord, TopicRecord(name="x" * size).encode(0), 0)
     shown = value if value.endswith("…") else f'{value}"'
     assert columns(found.spans[1], found.data)[1::3] == (digits, f'"{shown}')
+
+
+def test_the_request_in_an_envelope_is_indented_below_it() -> None:
+    inside = PROTOCOL.encode_request(HeartbeatRequest(group_id="g"), 4, correlation_id=7)
+    payload = PROTOCOL.encode_request(EnvelopeRequest(request_data=inside), 0, correlation_id=1)
+    found = trace_request(PROTOCOL, payload)
+    depths = {span.name: span.depth for span in found.spans if span.path.startswith("request_data")}
+    assert depths | {"request_data": 1, "HeartbeatRequest v4": 2, "group_id": 3} == depths
 
 
 def test_a_nullable_struct_is_null_or_there() -> None:

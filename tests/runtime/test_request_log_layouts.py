@@ -68,6 +68,23 @@ def test_any_time_is_read_as_it_was_written(time: datetime, minutes: int) -> Non
     assert micros(time.isoformat(timespec="milliseconds"), UTC) == expected
 
 
+def test_months_have_english_names() -> None:
+    names = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec"
+    for number, name in enumerate(names.split(), 1):
+        for text in (name, name.upper()):
+            assert micros(f"05/{text}/2026:16:33:41 +0000", UTC) == micros(f"2026-{number:02}-05T16:33:41Z", UTC)
+
+
+@pytest.mark.parametrize(
+    "name", ["@timestamp", "timestamp", "timeMillis", "time", "ts", "date", "asctime", "__REALTIME_TIMESTAMP"]
+)
+@pytest.mark.parametrize("level", ["level", "severity", "loglevel"])
+def test_names_of_times_and_levels_in_json(name: str, level: str) -> None:
+    line = parse_line(json.dumps({level: "TRACE", name: "1795278821379", "message": MESSAGE, "other": "text"}))
+    assert line
+    assert (line.time(UTC), line.prefix) == (AT, "1795278821379 TRACE")
+
+
 @pytest.mark.parametrize(
     ("layout", "expected"),
     [

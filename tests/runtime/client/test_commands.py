@@ -16,6 +16,7 @@ import pytest
 
 from kwire.client import Sasl, Security, parse_address
 from kwire.client.files import MAX_FILE
+from kwire.command import broker, call, decode, describe, encode
 from kwire.command.connecting import add_options, security
 from kwire.frames import frame
 from kwire.releases import BrokerAnswer
@@ -274,6 +275,15 @@ def test_a_version_is_checked_before_a_connection_is_made(run: Any, connections:
     assert connections == []
 
 
+def test_a_token_that_is_none_is_wrong_usage(run: Any, tmp_path: Path) -> None:
+    file = tmp_path / "token"
+    file.write_text("two words")
+    with Loopback(mechanisms=MECHANISMS) as server:
+        result = run("broker", server.address, "--mechanism", "OAUTHBEARER", "--token-file", file)
+    assert result.code == 2
+    assert "the token of OAUTHBEARER is empty, or has characters" in result.err
+
+
 @pytest.mark.parametrize("option", ["--config", "--password-file", "--ca"])
 def test_files_have_a_limit(run: Any, tmp_path: Path, option: str) -> None:
     file = tmp_path / "large"
@@ -404,6 +414,14 @@ def options(*arguments: object) -> argparse.Namespace:
     parser = argparse.ArgumentParser(exit_on_error=False)
     add_options(parser)
     return parser.parse_args([ELSEWHERE, *map(str, arguments)])
+
+
+@pytest.mark.parametrize("module", [broker, call, decode, describe, encode])
+def test_every_option_is_explained(module: Any) -> None:
+    commands = argparse.ArgumentParser().add_subparsers()
+    module.add_to(commands)
+    (parser,) = commands.choices.values()
+    assert [action.dest for action in parser._actions if not action.help] == []
 
 
 @pytest.mark.parametrize("text", ["0.001", "10", "3600"])
