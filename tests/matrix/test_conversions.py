@@ -17,7 +17,7 @@ from kwire.releases import Conversion, MessageMatrix
 from kwire_kafka.compat import MATRIX
 from kwire_kafka.releases import RELEASES
 from kwirec.diagnostics.diagnostic import Report
-from kwirec.diagnostics.examples import clock, field
+from kwirec.diagnostics.examples import Node, clock, field, tagged
 from kwirec.diagnostics.source import Source
 from kwirec.emitters.compat_matrix import convert, message_matrix
 from kwirec.emitters.release_facts import version_facts
@@ -180,6 +180,32 @@ def test_records_are_null_by_default_also_where_null_is_refused() -> None:
     shapes = message_matrix(message, lower(schema)).shapes
     conversion = convert(shapes[0], shapes[1])
     assert (conversion.null, conversion.missing) == (("first",), ("second",))
+
+
+def test_a_default_that_is_refused_counts_where_the_struct_around_it_is_made() -> None:
+    """A struct that the source lacks is made from defaults, unless it is null, tagged, or an element of an array."""
+    raw = field("Raw", "records", versions="1+")
+
+    def late(name: str, *, array: str = "", **more: Any) -> Node:
+        return field(name, f"{array}{name}", **{"versions": "1+", "fields": [raw], **more})
+
+    null = {"nullableVersions": "1+", "default": "null"}
+    text = clock(
+        late("Plain"),
+        late("Some", nullableVersions="1+"),
+        late("None", **null),
+        late("Many", array="[]"),
+        tagged("Loose", 0, "Loose", fields=[raw]),
+        tagged("Unset", 1, "records"),
+        late("Outer", fields=[late("Inner"), late("Gone", **null)]),
+        late("Nothing", **null, fields=[late("Deep")]),
+    )
+    schema = resolve([parse(Source("Clock.json", text), report := Report())], report)
+    assert report.diagnostics == []
+    shapes = message_matrix(schema.messages[0], lower(schema)).shapes
+    conversion = convert(shapes[0], shapes[1])
+    assert conversion.missing == ("plain.raw", "some.raw", "outer.inner.raw")
+    assert conversion.relation == "inconvertible"
 
 
 def test_a_version_whose_module_was_left_out_is_not_published_rather_than_removed() -> None:

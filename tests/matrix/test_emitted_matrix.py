@@ -10,10 +10,17 @@ from syrupy.assertion import SnapshotAssertion
 
 import kwire_kafka
 from kwirec.diagnostics.diagnostic import Report
+from kwirec.diagnostics.examples import clock, request, response
+from kwirec.diagnostics.source import Source
 from kwirec.driver import load
 from kwirec.emitters.compat import emit_compatibility, history_of
+from kwirec.emitters.compat_pages import decisive
 from kwirec.emitters.modules import group_modules
+from kwirec.emitters.release_facts import negotiations
+from kwirec.frontend import parse
+from kwirec.ir import resolve
 from kwirec.lowering import lower
+from kwirec.merge.history import ApiFacts, History
 
 KAFKA = Path(__file__).parents[2] / "message_defs" / "kafka"
 EMITTED = Path(str(kwire_kafka.__file__)).parent
@@ -23,6 +30,26 @@ def test_everything_emitted_for_the_small_protocol(clockwork_folder: Path, snaps
     found = [clockwork_folder / "releases.py", clockwork_folder / "compat.py", clockwork_folder / "compat.json"]
     for path in [*found, *sorted((clockwork_folder / "matrix").rglob("*.md"))]:
         assert path.read_text() == snapshot(name=path.relative_to(clockwork_folder).as_posix())
+
+
+def test_the_overview_has_the_last_release_of_each_line_and_those_that_removed_something() -> None:
+    accepted = {"0.8.2": "0", "0.10.1": "0-1", "0.10.2": "0-1", "1.0.0": "0-2", "1.1.0": "1-2", "1.10.0": "1-3"}
+    accepted |= {"2.0.0": "1-3", "2.1.0": "none", "2.2.0": "1-4"}
+    found = History(releases={name: {7: ApiFacts("Clock", versions)} for name, versions in accepted.items()})
+    shown = list(decisive(found.names, negotiations(found)))
+    assert shown == ["0.8.2", "0.10.2", "1.1.0", "1.10.0", "2.1.0", "2.2.0"]
+
+
+def test_a_record_does_not_have_the_versions_of_the_api_with_its_number() -> None:
+    texts = (clock(type="metadata", apiKey=7, name="ClockRecord"), request(apiKey=7), response(apiKey=7))
+    documents = [parse(Source(f"{number}.json", text), Report()) for number, text in enumerate(texts)]
+    schema = resolve(documents, Report())
+    found = History(releases={"1.0.0": {7: ApiFacts("Clock", "0-2")}})
+    pages = emit_compatibility(lower(schema), group_modules(schema), found, package="p")
+    with_table = [page.path for page in pages if "## Client releases and broker releases" in page.text]
+    assert with_table == ["matrix/api/clock.md"]
+    [overview] = [page.text for page in pages if page.path == "matrix/README.md"]
+    assert "[Clock](api/clock.md)" in overview
 
 
 @pytest.mark.parametrize(

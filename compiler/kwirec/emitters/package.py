@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import PurePosixPath
 
@@ -124,12 +123,18 @@ def _logs(messages: Iterable[Message]) -> Logs:
         if message.kind in RECORDS and message.api_key is not None:
             pair = logs.setdefault(message.log, {}).setdefault(message.api_key, [None, None])
             pair[message.kind is not MessageKind.COORDINATOR_KEY] = message.name
-    often = Counter(PurePosixPath(log).name for log in logs)
-    short = {log: name if often[name := PurePosixPath(log).name] == 1 else log for log in logs}
     return sorted(
-        (short[log], sorted((key, of_key, of_value) for key, (of_key, of_value) in types.items()))
+        (_short(log, logs), sorted((key, of_key, of_value) for key, (of_key, of_value) in types.items()))
         for log, types in logs.items()
     )
+
+
+def _short(log: str, logs: Iterable[str]) -> str:
+    """The end of a log's path that no other log has: where its definitions are is of no interest."""
+    parts = PurePosixPath(log).parts
+    others = [PurePosixPath(other).parts for other in logs if other != log]
+    ends = (parts[start:] for start in reversed(range(len(parts))))
+    return next(("/".join(end) for end in ends if all(other[-len(end) :] != end for other in others)), log)
 
 
 def _entity_fields(groups: Iterable[ModuleGroup]) -> list[tuple[str, list[tuple[str, str, str]]]]:
