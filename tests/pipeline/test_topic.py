@@ -21,8 +21,9 @@ from kwire_spark.streaming import packets as streamed
 from kwire_spark.streaming import topic
 from kwire_spark.streaming.packets import packet_batches, packet_of
 from kwire_spark.unread import NO_PACKET
-from tests.pipeline.capture_files import ETHERNET, packets, recorded, write_pcap
+from tests.pipeline.capture_files import ETHERNET, ip_packet, packets, recorded, write_pcap
 from tests.pipeline.capture_files import frame as link_frame
+from tests.pipeline.wrapping import ethernet, ipv4, vxlan
 
 
 def rows(values: list[bytes | None], first: int = 0) -> list[dict[str, Any]]:
@@ -149,4 +150,13 @@ def test_records_of_each_partition_have_their_source_and_offset(tmp_path: Path) 
         ("t-1", 8, None, None, no_time),
         ("t-0", 9, None, 1, f"{NO_PACKET}: text"),
         ("t-1", 9, None, 1, f"{NO_PACKET}: text"),
+    ]
+
+
+def test_tunnels_are_followed() -> None:
+    sent = packets(recorded("kafka-python-on-3.9.1")[0])[:5]
+    wrapped = [ethernet(ipv4(17, vxlan(ethernet(ip_packet(packet))))) for packet in sent]
+    plain = [link_frame(packet, ETHERNET) for packet in sent]
+    assert [(row["key"], row["data"], row["position"]) for row in rows([*wrapped])] == [
+        (row["key"], row["data"], row["position"]) for row in rows([*plain])
     ]
