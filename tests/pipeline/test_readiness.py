@@ -14,6 +14,8 @@ from kwire.errors import UnknownReleaseError
 from kwire.releases import Release
 from kwire_kafka.releases import RELEASES
 from kwire_spark.columns import CLIENTS
+from kwire_spark.reports import client_usage
+from kwire_spark.reports.census import census
 from kwire_spark.reports.client_usage import Client, Use, uses_of
 from kwire_spark.reports.judgement import judged
 from kwire_spark.reports.owners import Owners
@@ -52,7 +54,8 @@ def full(**facts: Any) -> dict[str, Any]:
         ("4.1.1", METADATA, 0, "ok"),
         ("4.1.1", LEADER_AND_ISR, 7, "refused"),
         ("4.1.1", OFFSET_COMMIT, 10, "unsure"),  # unstable
-        ("3.9.1", OFFSET_COMMIT, 10, "refused"),  # as it is known to others, if only as unstable
+        ("3.9.1", OFFSET_COMMIT, 10, "refused"),  # as it is known to others
+        ("4.0.0", 22, 6, "refused"),  # if only as unstable
         ("4.1.1", 9999, 0, "unknown"),
         ("4.1.1", FETCH, 3000, "unknown"),
         ("2.8.2", API_VERSIONS, 4, "ok"),  # always answered, if only by version 0
@@ -583,3 +586,23 @@ def test_the_whole_report(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
         before=clients_of(*before),
     )
     assert whole(report) == snapshot
+
+
+@pytest.mark.parametrize(("most", "more"), [(4, 0), (3, 1)])
+def test_of_too_many_rows_those_that_are_accepted_are_left_out(
+    monkeypatch: pytest.MonkeyPatch, most: int, more: int
+) -> None:
+    expected = {"refused", "newer", "a"} | ({"b"} if not more else set())
+    monkeypatch.setattr(client_usage, "MAX_ROWS", most)
+    rows = [client(METADATA, 9, client_id="b"), client(PRODUCE, 2, client_id="refused")]
+    rows += [client(PRODUCE, 3, client_id="a"), client(PRODUCE, 99, client_id="newer")]
+    for order in (rows, rows[::-1]):
+        report = readiness(clients_of(*order), ("4.1.1", "4.0.0"))
+        assert {*report.table("clients").column("client_id")} == expected
+        assert report.table("clients").more == more
+        said = "1 row of clients, APIs and versions left out, accepted ones first."
+        assert (said in report.summary) == bool(more)
+    least = census(clients_of(*(one | {"requests": number} for number, one in enumerate(rows))))
+    assert {*least.table("clients").column("client_id")} == expected
+    said = "1 row of clients, APIs and versions left out: those with the fewest requests."
+    assert (said in least.summary) == bool(more)
