@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import runpy
 import shutil
 from collections.abc import Callable
@@ -364,6 +365,85 @@ def test_a_notation_is_said_for_files_whose_suffix_does_not_tell(command: tuple[
     Path("Clock.txt").write_text(CLOCK)
     assert kwirec(*command, "Clock.txt", "--notation", "json").exit_code == 0
     assert kwirec(*command, "Clock.txt", "--notation", "krammar").exit_code == 1
+
+
+MERGE = ("merge", "--release", "1.0.0", "--into", "union")
+GEAR = "1 messages, 3 versions"
+GENERATE = ("generate", "defs/Gear.json", "--package", "gear", "--out", "out", "--quiet")
+GUIDE = ("guide", "defs/Gear.json", "--out", "site", "--quiet")
+CONVERT = ("convert", "defs/Gear.json", "--to", "krammar", "--out", "out")
+TOLD: list[tuple[tuple[str, ...], int, str]] = [
+    (("check", "defs"), 0, "10 messages checked: no findings"),
+    (
+        (*MERGE, "defs"),
+        0,
+        "26 (release, message, version) verified, 0 exceptions, 0 mismatches\n"
+        "1.0.0 merged: 10 new messages, 0 changed, N files written",
+    ),
+    (
+        (*MERGE, "defs/Gear.json"),
+        1,
+        "conflict: 1.0.0 was merged with ClockHeader, ClockRequest, ClockResponse, Escapement, PendulumRecord and 2 "
+        "more, which SOURCE lacks: name the sources of all its modules\n1.0.0 was not merged; no files were written",
+    ),
+    ((*MERGE[:2], "1.0.0\n", "defs"), 2, r"Error: invalid release '1.0.0\n': expected numbers separated by dots"),
+    (GENERATE, 0, f"{GEAR}, 3 distinct layouts; N lines in N files, N written, 0 removed; N s"),
+    ((*GENERATE, "--check"), 0, f"{GEAR}, 3 distinct layouts; N lines in N files, 0 differ, 0 obsolete; N s"),
+    ((*GUIDE, "--check"), 1, f"{GEAR}; 9 files, 9 differ, 0 obsolete; N s"),
+    (GUIDE, 0, f"{GEAR}; 9 files, 9 written, 0 removed; N s\nopen site/index.html"),
+    ((*GUIDE, "--check"), 0, f"{GEAR}; 9 files, 0 differ, 0 obsolete; N s"),
+    ((*CONVERT, "--check"), 1, "1 files, 1 differ\nout/Gear.krm is out of date: run `kwirec convert`"),
+    (CONVERT, 0, "1 files, 1 written"),
+    ((*CONVERT, "--check"), 0, "1 files, 0 differ"),
+    ((*CONVERT, "--to", "json", "--dialect", "franz-go"), 2, "Error: --dialect is for --to krammar"),
+    (("explain", "K999"), 2, "Error: unknown code 'K999'."),
+    (("diff", "defs", "defs", "--layouts", "--level", "wire"), 2,
+        "Error: --layouts has no --level, and only the formats text, markdown, json"),
+    (("diff", "defs", "defs", "--layouts"), 0, "26 versions are equal, 0 differ, 0 only in defs, 0 only in defs"),
+    (("dump", "defs", "--message", "Ger"), 2, "Error: there is no message `Ger`. did you mean `Gear`?"),
+    ((*GENERATE, "--package", "json"), 2, "Error: 'json' would shadow an existing package: choose another name"),
+    ((*GENERATE, "--package", "kwirec"), 2, "Error: 'kwirec' would shadow an existing package: choose another name"),
+    (("guide", "defs", "--package", "no-name"), 2, "Error: 'no-name' is not a valid package name"),
+]  # fmt: skip
+
+
+def test_what_commands_say_at_the_end() -> None:
+    for arguments, code, told in TOLD:
+        result = kwirec(*arguments)
+        lines = result.stderr.rstrip().splitlines()[-len(told.splitlines()) :]
+        shown = re.sub(r"\b\d{2,}(?= lines| files| written)|[\d.]+(?= s$)", "N", "\n".join(lines), flags=re.M)
+        assert (result.exit_code, shown) == (code, told), arguments
+
+
+def test_settings_are_those_of_the_nearest_folder_unless_others_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("Plain.json").write_text(CLOCK.replace("Name of the zone.", ""))
+    Path("off.toml").write_text('[tool.kwirec]\nseverity = { K207 = "off" }\n')
+    Path("pyproject.toml").write_text('[tool.kwirec]\nseverity = { K207 = "note" }\n')
+    Path("below/deep").mkdir(parents=True)
+    monkeypatch.chdir("below/deep")
+    assert "note[K207]" in kwirec("check", "../../Plain.json").stderr
+    assert "K207" not in kwirec("check", "../../Plain.json", "--config", "../../off.toml").stderr
+    Path("../pyproject.toml").write_text("")
+    assert "warning[K207]" in kwirec("check", "../../Plain.json").stderr
+    assert kwirec("check", "../../Plain.json", "--config", "nowhere.toml").exit_code == 2
+
+
+def test_a_guide_is_named_after_the_folder_unless_it_has_a_title() -> None:
+    assert kwirec(*GUIDE[:2], "--out", "one", "--quiet").exit_code == 0
+    assert "<h1>Gear protocol</h1>" in Path("one/index.html").read_text()
+    Path("docs").mkdir()
+    Path("docs/teeth.md").write_text("# Teeth")
+    assert kwirec("guide", "defs", "--out", "two", "--title", "Of clocks", "--docs", "docs", "--quiet").exit_code == 0
+    assert "<h1>Of clocks</h1>" in Path("two/index.html").read_text()
+    assert Path("two/project/docs/teeth.html").exists()
+
+
+def test_a_folder_whose_chapters_are_none_is_wrong_usage() -> None:
+    Path("defs/guide").mkdir()
+    Path("defs/guide/Wrong Name.md").write_text("# T")
+    result = kwirec("guide", "defs", "--out", "site")
+    assert result.exit_code == 2
+    assert "Wrong Name.md: name it NUMBER-WORDS.md" in result.stderr
 
 
 def test_fmt_formats_in_place() -> None:
