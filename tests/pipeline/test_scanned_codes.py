@@ -13,6 +13,8 @@ import pytest
 from kwire import is_native, message
 from kwire.connection import event_reader
 from kwire.errors import EncodeError
+from kwire.message import Struct
+from kwire.schema import struct_class
 from kwire_kafka import PROTOCOL
 from kwire_spark.capture import read_pieces
 from kwire_spark.columns import EXCHANGES
@@ -52,6 +54,37 @@ def test_codes_and_throttle_time_are_those_of_the_decoded_response(name: str) ->
         response = cls.decode(body, version)
         expected = error_codes(response), throttle_ms(response)
         assert scanned(cls.API_KEY, version, b"before" + body, 6) == expected, version
+
+
+def large(cls: type[Struct], version: int, count: int) -> Any:
+    """A struct with long texts and an error, and lists of as many elements; those in them have one."""
+    values: dict[str, Any] = {}
+    texts = {"string": "x" * 127, "bytes": b"x" * 127, "records": b"x" * 127}  # of which a length takes two bytes
+    for field in cls.FIELDS:
+        struct = struct_class(cls, field)
+        if version not in field.versions or field.tag is not None:
+            continue
+        if struct is not None:
+            elements = [large(struct, version, 1) for _ in range(count if field.is_array else 1)]
+            values[field.name] = elements if field.is_array else elements[0]
+        elif field.element_type in texts:
+            text = texts[field.element_type]
+            values[field.name] = [text] * count if field.is_array else text
+        elif field.type == "int16" and field.name.endswith("error_code"):
+            values[field.name] = 41
+    return cls(**values)
+
+
+@pytest.mark.parametrize("name", RESPONSES)
+def test_defaults_nulls_and_long_values_are_passed_over(name: str) -> None:
+    """In the oldest and the newest version."""
+    cls = PROTOCOL[name]
+    assert cls.API_KEY is not None
+    for version in {cls.VALID_VERSIONS.start, cls.VALID_VERSIONS.stop - 1}:
+        for made in (cls(), large(cls, version, 130)):
+            body = made.encode(version)
+            response = cls.decode(body, version)
+            assert scanned(cls.API_KEY, version, body, 0) == (error_codes(response), throttle_ms(response))
 
 
 @pytest.mark.parametrize("name", one_in(5, RESPONSES))
