@@ -272,6 +272,8 @@ def test_interpreted_programs_are_for_selected_columns(monkeypatch: pytest.Monke
 def test_no_frames_and_frames_of_no_bytes() -> None:
     assert ARROW["HeartbeatRequest"].decode([], []).batch.equals(ARROW["HeartbeatRequest"].batch([], 0))
     assert ARROW["ListGroupsRequest"].decode([b"", b"", b"?"], 0).rows == [0, 1]
+    for version in (-1, 99):
+        assert str(ARROW["ListGroupsRequest"].decode([b""], version).errors[0]).endswith("valid versions are 0 to 5")
 
 
 def test_two_gigabytes_at_once_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -320,6 +320,13 @@ def test_a_version_that_does_not_exist_is_not_written() -> None:
         CreateTopicsRequest().to_json(8)
 
 
+def test_arrays_may_be_tuples() -> None:
+    topics: Any = (MetadataRequestTopic(name="t"),)
+    request = built(lambda: MetadataRequest(topics=topics))
+    if request is not None:  # native classes refuse it already
+        assert request.to_json(1) == {"topics": [{"name": "t"}]}
+
+
 def test_a_uuid_as_text_says_how_to_parse_it() -> None:
     wrong: Any = "xY5PMuojQfSATjfaOKg5cg"
     topic = built(lambda: MetadataRequestTopic(topic_id=wrong))

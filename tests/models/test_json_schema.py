@@ -124,6 +124,13 @@ def test_schemas_describe_their_fields() -> None:
     assert state["$ref"] == "#/$defs/EpochEndOffsetV16"
 
 
+def test_names_of_former_releases_are_deprecated() -> None:
+    properties = model_of(PROTOCOL["FetchRequest"], 4).model_json_schema()["properties"]
+    former = {name: place for name, place in properties.items() if "deprecated" in place}
+    assert former["maxWait"] == properties["maxWaitMs"] | {"deprecated": True}
+    assert "maxWaitMs" not in former
+
+
 @pytest.mark.parametrize("name", ["ProduceRequest", "FetchRequest", "AlterClientQuotasRequest"])
 def test_schemas_of_output_and_by_attribute_are_the_same(name: str) -> None:
     """Web frameworks ask for that of output; JSON has Kafka's names whatever ``by_alias`` says."""

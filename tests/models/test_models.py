@@ -358,3 +358,11 @@ def test_importing_the_models_of_an_api_builds_none_of_them() -> None:
         "print(len(classes) > 10, [one for one in classes if one.model_fields or one.__pydantic_complete__])"
     )
     assert run(code) == "True []\n"
+
+
+def test_bytes_of_a_uuid_are_printed_as_kafka_prints_them() -> None:
+    model = MODELS["MetadataRequest"].for_version(12)
+    topic = {"topicId": bytes(15) + b"\1", "name": None}
+    values = {"topics": [topic], "allowAutoTopicCreation": True, "includeTopicAuthorizedOperations": False}
+    written = model.model_validate(values).model_dump(mode="json")
+    assert written["topics"] == [{"topicId": "AAAAAAAAAAAAAAAAAAAAAQ", "name": None}]

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import kwire
-from kwire.errors import KwireError, UnknownMessageError, UnknownNameError
+from kwire.errors import KwireError, UnknownMessageError, UnknownNameError, suggestion
 from kwire_kafka import ALIASES, MODULES, PROTOCOL, FetchRequest
 from kwire_kafka.arrow import ARROW
 from kwire_kafka.compat import MATRIX
@@ -125,3 +125,13 @@ def test_small_protocols_list_their_messages() -> None:
         str(UnknownMessageError("Xyz", known)) == "unknown message 'Xyz', expected one of ClockRequest, ClockResponse"
     )
     assert str(UnknownMessageError("clock", known)).endswith("did you mean ClockRequest or ClockResponse?")
+
+
+def test_numbers_of_releases_are_not_guessed_and_long_lists_left_out() -> None:
+    assert suggestion("3.9.9", ["3.9.1", "3.9.0"]) == ", expected one of 3.9.1, 3.9.0"
+    assert suggestion("?", ["x" * 199, "y" * 199]) == f", expected one of {'x' * 199}, {'y' * 199}"
+    assert suggestion("?", ["x" * 199, "y" * 200]) == ""
+    assert suggestion("configs", ["config", "Conf", "configz", "other"]) == ", did you mean config or configz?"
+    assert suggestion("User", ["user", "UserRecord", "UserValue"]) == ", did you mean UserRecord or UserValue?"
+    assert suggestion(5, ["a"]) == suggestion("a", []) == suggestion(1, range(0)) == ""
+    assert suggestion(5, range(2, 4)) == ", valid versions are 2 to 3"

@@ -409,14 +409,20 @@ def test_an_error_takes_no_secrets_to_another_process_and_shows_none(cut: int) -
     assert not [part for part in (b"hunter", b"alice") if part in pickle.dumps(error)]
     again = pickle.loads(pickle.dumps(error))
     assert (str(again), len(again.data), again.path) == (str(error), len(login), error.path)
+    assert again.origin is None  # with which the zeros would be read
     for shown in (annotate(error), annotate(again)):
         assert not [part for part in ("hunt", b"hunt".hex(), "alice", b"alice".hex()) if part in shown]
+
+
+def test_an_error_without_a_message_takes_no_data_to_another_process() -> None:
+    again = pickle.loads(pickle.dumps(DecodeError("no", data=SECRET)))
+    assert (str(again), again.data) == ("byte 0 of 7: no", bytes(7))
 
 
 def test_an_error_in_a_batch_of_the_metadata_takes_no_secrets_along() -> None:
     credential = b"\1\x0b\0" + UserScramCredentialRecord(name="alice", stored_key=SECRET).encode(0)
     for value, kept in ((credential, False), (b"an order", True)):
-        data = bytearray(encode_batch([Record(b"k", value)]))
+        data = bytearray(encode_batch([Record(b"k", value)], base_offset=0x10400))  # no secret, though it begins so
         data[20] ^= 1
         with pytest.raises(RecordsError) as caught:
             list(read_batches(bytes(data)))

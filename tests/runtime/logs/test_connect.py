@@ -162,6 +162,13 @@ def test_values_of_unknown_records_are_hidden() -> None:
     assert values.unknown == "unknown record of Kafka Connect's configs"
 
 
+def test_a_key_that_is_no_text_is_shown() -> None:
+    keys, _ = trace_record(PROTOCOL, CONFIGS, b"a\xff", b"{}")
+    assert keys
+    assert show(keys).endswith("\n        ^^ not UTF-8\n")
+    assert " 61 " in show(keys)
+
+
 def test_a_value_without_a_key_is_of_no_unknown_record() -> None:
     _, values = trace_record(PROTOCOL, OFFSETS, None, b"{}")
     assert values
