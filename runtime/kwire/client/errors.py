@@ -8,6 +8,9 @@ import ssl
 from kwire.connection.detect import sniff_protocol
 from kwire.errors import DecodeError, KwireError
 
+LARGEST_RESPONSE = 300 << 20
+"""The largest limit of a response: from 320 MiB on, the first bytes of TLS could be a size."""
+
 
 class BrokerError(KwireError):
     """The broker cannot be reached, does not answer, or does not speak Kafka as asked. The connection is closed."""
@@ -25,7 +28,7 @@ def reason(error: BaseException, *, tls: bool, seconds: float) -> str:
     """Why a connection failed, without the address. ``tls`` is whether the client spoke TLS."""
     match error:
         case DecodeError(message_name="frame"):
-            return other_protocol(error.data) or f"does not speak Kafka: {error.reason}"
+            return other_protocol(error.data) or _size(error)
         case DecodeError():
             return f"does not speak Kafka: {error}"
         case socket.gaierror():
@@ -47,6 +50,13 @@ def reason(error: BaseException, *, tls: bool, seconds: float) -> str:
         case OSError():
             return error.strerror or str(error)
     return str(error)
+
+
+def _size(error: DecodeError) -> str:
+    """Why a frame is not read: a response that is too large for the client, or no size at all."""
+    if 0 < int.from_bytes(error.data[:4], "big", signed=True) <= LARGEST_RESPONSE:
+        return f"answers with {error.reason}: raise --max-response, or in Python max_response"
+    return f"does not speak Kafka: {error.reason}"
 
 
 def other_protocol(data: bytes) -> str:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kwire.command.connecting import EXIT_CODES, add_options, talk
-from kwire.command.options import add_command, put
+from kwire.command.options import add_command, put, put_json
 from kwire.errors import counted, cut, printable
 from kwire.protocol import registry
 
@@ -55,7 +54,7 @@ def _run(options: argparse.Namespace) -> int:
         answer = await ask(client)
         found = releases.fit(answer)
         if options.format == "json":
-            put(json.dumps(as_json(answer, found), indent=1, ensure_ascii=False))
+            put_json(as_json(answer, found))
         else:
             put("\n".join(_text(answer, found)))
         return 0

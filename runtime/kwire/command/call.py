@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import json
 from typing import TYPE_CHECKING
 
 from kwire.command.connecting import EXIT_CODES, add_options, talk
 from kwire.command.json_input import add_json, built, read_json
 from kwire.command.names import api_key, notes
-from kwire.command.options import add_command, add_secrets, put
+from kwire.command.options import add_command, add_secrets, put, put_json
 from kwire.errors import DecodeError, UnknownNameError, printable
 from kwire.protocol import registry
 from kwire.redaction import redacted
@@ -78,7 +77,7 @@ def _run(options: argparse.Namespace) -> int:
             return _print_tree(options, payload, message.API_KEY or 0, answered)
         assert response.message is not None
         shown = response.message if options.secrets == "show" else redacted(protocol, response.message)
-        put(json.dumps(shown.to_json(answered), indent=1, ensure_ascii=False))
+        put_json(shown.to_json(answered))
         return 0
 
     return talk(options, protocol, called)

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from kwire.client import Client, Security
     from kwire.protocol import MessageRegistry
 
+MAX_RESPONSE = 2 << 20
+"""Bytes of a response, unless the user says otherwise: as JSON it may take 200 times as much memory."""
 UNDECODABLE, FAILED, INTERRUPTED = 1, 3, 130
 EXIT_CODES = """
 exit codes: 0 answered, 1 the answer cannot be decoded, 2 usage error,
@@ -50,8 +52,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--max-response",
         metavar="MIB",
         type=mebibytes,
-        default=16 << 20,
-        help="limit of a response, up to 300 (default: 16)",
+        default=MAX_RESPONSE,
+        help=f"limit of a response, up to 300 (default: {MAX_RESPONSE >> 20})",
     )
 
 

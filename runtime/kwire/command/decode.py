@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from itertools import accumulate
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from kwire.command.input_bytes import CODINGS, read_input
 from kwire.command.names import api_key, notes
 from kwire.command.not_a_request import other_file, responses
-from kwire.command.options import add_command, add_secrets, put
+from kwire.command.options import add_command, add_secrets, put, put_json
 from kwire.errors import DecodeError, UnknownNameError
 from kwire.guide import Guide, guide_base
 from kwire.json_form import JsonFormError
@@ -149,13 +148,13 @@ def _print(traces: Mapping[str, Trace], protocol: MessageRegistry, options: argp
     if options.format == "message":
         readable = {name: part for name, part in traces.items() if not part.error and not part.unknown}
         plain = {name: _message(protocol, _payload(part), options) for name, part in readable.items()}
-        put(json.dumps(plain.get("", plain), indent=1, ensure_ascii=False))
+        put_json(plain.get("", plain))
     elif options.format == "json":
         plain = {
             name: as_json(part, note) | ({"guide": links[name]} if options.link else {})
             for name, part in traces.items()
         }
-        put(json.dumps(plain.get("", plain), indent=1, ensure_ascii=False))
+        put_json(plain.get("", plain))
     else:
         texts = [
             (f"{name}:\n" if name else "") + show(part, note) + "".join(f"{link}\n" for link in links[name])

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import json
+import sys
 from collections.abc import Callable, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any, TextIO
 
 from kwire.errors import printable
@@ -48,3 +51,11 @@ def add_secrets(parser: argparse.ArgumentParser) -> None:
 def put(text: str, file: TextIO | None = None) -> None:
     """Print lines, or JSON that is not yet escaped."""
     print("\n".join(map(printable, text.split("\n"))), file=file)
+
+
+def put_json(value: object) -> None:
+    """Print a value as JSON, part by part: the text of a large one would take more memory than the value."""
+    parts = json.JSONEncoder(indent=1, ensure_ascii=False).iterencode(value)
+    while text := "".join(islice(parts, 1000)):
+        sys.stdout.write("\n".join(map(printable, text.split("\n"))))
+    sys.stdout.write("\n")

@@ -346,7 +346,7 @@ def test_no_broker_at_all() -> None:
         ),
         (
             Other((17 << 20).to_bytes(4, "big")),
-            "does not speak Kafka: a frame of 17825792 bytes, the limit is 16777216",
+            "answers with a frame of 17825792 bytes, the limit is 16777216: raise --max-response, .*",
         ),
         (Other(b""), "closed the connection instead of answering ApiVersions; a port for TLS does so.*"),
         (Other(b"\0\0\0\x05ab"), "closed the connection instead of answering ApiVersions; .*"),

@@ -18,6 +18,7 @@ from kwire.client import Sasl, Security, parse_address
 from kwire.client.files import MAX_FILE
 from kwire.command import broker, call, decode, describe, encode
 from kwire.command.connecting import add_options, security
+from kwire.command.options import put_json
 from kwire.frames import frame
 from kwire.releases import BrokerAnswer
 from kwire_kafka import (
@@ -30,6 +31,7 @@ from kwire_kafka import (
 from kwire_kafka.api.api_versions import FinalizedFeatureKey, SupportedFeatureKey
 from kwire_kafka.api.metadata import MetadataResponseBroker, MetadataResponseTopic
 from tests.certificates import Certificates
+from tests.effort import peak
 from tests.runtime.client.loopback import HOST, MECHANISMS, USERS, HttpServer, Loopback, Other, standard
 
 DESCRIBE_GROUPS = 15
@@ -210,6 +212,25 @@ def test_a_request_may_come_from_standard_input(run: Any, monkeypatch: pytest.Mo
     with Loopback({"Metadata": answer}) as broker:
         assert run("call", broker.address, "Metadata", "--version", 1, "--json", "-").code == 0
     assert [topic.name for topic in asked[-1].topics] == ["from-stdin"]
+
+
+@pytest.mark.parametrize("command", [("broker",), ("call",)], ids=" ".join)
+def test_a_large_response_needs_an_option(run: Any, command: tuple[str, ...]) -> None:
+    """One of the largest that are read takes as JSON up to 200 times its size."""
+    large = MetadataResponse(cluster_id="x" * 30_000, brokers=[MetadataResponseBroker(host="h" * 30_000)] * 100)
+    more = ("Metadata",) if command == ("call",) else ()
+    with Loopback({"Metadata": lambda request: large}) as broker:
+        refused = run(*command, broker.address, *more)
+        assert refused.code == 3
+        assert "the limit is 2097152: raise --max-response" in refused.err
+        assert run(*command, broker.address, *more, "--max-response", 4).code == 0
+
+
+def test_json_is_printed_part_by_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    value = [{"host": "b1", "port": 9092}] * 200_000
+    with Path(os.devnull).open("w") as out:
+        monkeypatch.setattr("sys.stdout", out)
+        assert peak(lambda: put_json(value)) < 1 << 20
 
 
 def test_secrets_are_hidden_unless_they_are_asked_for(run: Any) -> None:
@@ -448,7 +469,7 @@ def test_no_sizes(text: str) -> None:
 
 def test_without_options_there_are_limits_and_no_login() -> None:
     found = options()
-    assert (found.timeout, found.max_response, security(found)) == (10.0, 16 << 20, Security())
+    assert (found.timeout, found.max_response, security(found)) == (10.0, 2 << 20, Security())
 
 
 def test_limits_are_those_of_the_options(run: Any) -> None:
