@@ -20,7 +20,7 @@ DEFINITIONS = {
         field("Zone", aliases=["Region"], nullableVersions="2+", about="A `zone`, or null."),
         field("Moon", "int8", enum="Phase", versions="1+", default="4", ignorable=True),
         field("Alarms", "[]Alarm", versions="0-1", fields=[field("Hour", "int8", mapKey=True)]),
-        tagged("Watcher", 0, default="me", entityType="groupId", since="1.1.0"),
+        tagged("WatchedByGroup", 0, default="me", entityType="groupId", since="1.1.0"),
         apiKey=7,
         listeners=["broker", "controller"],
         aliases=["WatchRequest"],
