@@ -158,10 +158,10 @@ def test_what_two_kinds_of_input_counted_is_counted_once() -> None:
 
 
 def test_the_first_error_is_one_whose_time_is_known() -> None:
-    errors = [exchange(at=at, error_codes=[3]) for at in (5, 4)]
+    errors = [exchange(at=at, error_codes=[3], position=position) for at, position in ((4.6, 1), (4.2, 9), (5, 0))]
     timeless = exchange(error_codes=[3], source="0.pcap") | {"time": None}
     (row,) = latency(exchanges_of(timeless, *errors)).table("errors").rows
-    assert row == ("Metadata", "capture", 3, "UNKNOWN_TOPIC_OR_PARTITION", 3, "a.pcap", 4000)
+    assert row == ("Metadata", "capture", 3, "UNKNOWN_TOPIC_OR_PARTITION", 4, "a.pcap", 9)
 
 
 def test_of_all_tables_the_first_rows_are_shown_and_the_others_counted() -> None:

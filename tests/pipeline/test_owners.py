@@ -65,6 +65,19 @@ def test_a_mistake_is_one_line_that_names_the_place(tmp_path: Path, text: str, t
     assert "owners.csv" in str(caught.value)
 
 
+def test_a_list_has_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kwire_spark.reports.owners.LARGEST", 20)
+    assert owners(tmp_path, "owner,client_id\nA,b\n").of(client("b")) == "A"
+    with pytest.raises(OptionError, match=r"owners .*owners.csv: longer than 0 MB"):
+        owners(tmp_path, "owner,client_id\nA,bc\n")
+
+
+def test_cells_may_have_space_and_lines_may_be_empty(tmp_path: Path) -> None:
+    assert owners(tmp_path, "Owner , CLIENT_ID\n\n , \n A , b/c \n").of(client("b/c")) == "A"
+    assert owners(tmp_path, "owner,address\nA,10.0.0.9/24\nB,host-*\n").of(client("x", "10.0.0.1")) == "A"
+    assert owners(tmp_path, "owner,address\nB,host-*\n").of(client("x", "host-1")) == "B"
+
+
 def test_what_is_no_text_is_refused(tmp_path: Path) -> None:
     (tmp_path / "binary").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(OptionError):

@@ -516,6 +516,19 @@ def test_what_changed_since_an_earlier_run() -> None:
     assert said == 'Since the earlier run: 2 clients newly refused, 2 no longer: see "Since the earlier run".'
 
 
+def test_a_client_that_stays_refused_is_neither_newly_refused_nor_no_longer() -> None:
+    one, other = (Client("one", "10.0.0.1", software, None) for software in ("a 1", "a 2"))
+    said, rows = changes([use(PRODUCE, 1, client=one)], [use(PRODUCE, 2, client=other)], "4.1.1")
+    assert rows == [("one", "4.1.1", "other software", "refused", "refused")]
+    assert said == 'Since the earlier run: 0 clients newly refused, 0 no longer: see "Since the earlier run".'
+
+
+def test_of_clients_with_one_id_the_worst_verdict_counts() -> None:
+    alice, bob = (Client("one", "10.0.0.1", None, f"User:{name}") for name in ("alice", "bob"))
+    both = [use(PRODUCE, 1, client=alice), use(PRODUCE, 9, client=bob)]
+    assert changes([use(PRODUCE, 9, client=alice)], both, "4.1.1")[1] == [("one", "4.1.1", "worse", "ok", "refused")]
+
+
 def test_nothing_changed() -> None:
     said, rows = changes([use(PRODUCE, 1)], [use(PRODUCE, 1)], "4.0.0", "4.1.1")
     assert (said, rows) == (
@@ -531,6 +544,8 @@ def test_a_topic_that_a_broker_creates_under_the_id_of_a_client_is_no_request_of
     here = full(seen_in="forwarded", api_key=19, version=7)
     assert [use.api_key for use in uses_of([logged, here])] == [METADATA]
     assert [use.api_key for use in uses_of([created])] == [19], "nobody saw whether the client sent it"
+    older = uses_of([logged, created | {"version": 6}])
+    assert [use.api_key for use in older] == [METADATA, 19], "those brokers pass on what clients send"
 
 
 def test_what_a_broker_forwards_is_of_the_only_client_of_this_id() -> None:
@@ -549,7 +564,8 @@ def test_brokers_that_verify_transactions_are_no_clients() -> None:
         for key, version in ((24, 5), (18, 4))
     ]
     assert [use.between_brokers for use in uses_of(asked)] == [True, True]
-    assert [use.between_brokers for use in uses_of([full(api_key=24, version=3)])] == [False]
+    sent = [uses_of([full(api_key=24, version=version)])[0].between_brokers for version in (3, 4)]
+    assert sent == [False, True]
 
 
 def test_the_whole_report(tmp_path: Path, snapshot: SnapshotAssertion) -> None:

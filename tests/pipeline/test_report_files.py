@@ -279,6 +279,7 @@ def test_texts_are_cut_where_they_are_too_long() -> None:
     assert text.number(1000.4) == "1000"
     assert text.number(999.96) == "1000"
     assert text.listed(["x" * 30], 20) == "x" * 30
+    assert text.file_name("C:\\captures\\a.pcap:17") == "a.pcap:17"
 
 
 def test_a_list_from_an_engine_is_a_tuple() -> None:

@@ -88,6 +88,10 @@ def test_markdown_names_nobody_and_links_nowhere() -> None:
 def test_markdown_is_limited() -> None:
     long = Table("t", "T", rows=tuple((number,) for number in range(MARKDOWN_ROWS + 5))).with_columns("n")
     assert markdown(replace(report(), tables=(long,))).endswith(f"| {MARKDOWN_ROWS - 1} |\n\nand 5 more\n")
+    more = replace(long, more=1000)
+    assert markdown(replace(report(), tables=(more,))).endswith("\n\nand 1,005 more\n")
+    whole = replace(long, rows=long.rows[:MARKDOWN_ROWS])
+    assert markdown(replace(report(), tables=(whole,))).endswith(f"| {MARKDOWN_ROWS - 1} |\n")
 
 
 def test_junit_counts_checks_by_group() -> None:

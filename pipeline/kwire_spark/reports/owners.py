@@ -69,7 +69,7 @@ def _lines(text: str) -> list[tuple[tuple[tuple[str, Fits], ...], str]]:
     rows = csv.reader(text.splitlines(), strict=True)
     heading = [cell.strip().lower() for cell in next(rows, [])]
     wrong = [name for name in heading if name not in (OWNER, *COLUMNS)]
-    if wrong or heading.count(OWNER) != 1 or len(heading) != len(set(heading)):
+    if wrong or OWNER not in heading or len(heading) != len(set(heading)):
         known = f"`{OWNER}` and any of {', '.join(f'`{name}`' for name in COLUMNS)}"
         raise ValueError(f"the first line must name the columns: {known}")
     found = []
