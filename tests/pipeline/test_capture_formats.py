@@ -8,7 +8,7 @@ import shutil
 import struct
 import subprocess
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -182,6 +182,28 @@ def test_pcapng_of_packet_blocks_as_they_were_once(path: Path) -> None:
     assert_whole(path)
 
 
+@pytest.mark.parametrize("order", ["<", ">"])
+@pytest.mark.parametrize("more", [0, 1, 4, 5000])
+@pytest.mark.parametrize("kind", [2, 3])
+def test_rare_blocks_have_no_more_than_is_in_them(path: Path, kind: int, more: int, order: str) -> None:
+    """One that claims more is told, and what follows is read."""
+    data, ticks = frame(WHOLE[3], ETHERNET), round(WHOLE[3].time * 10**6)
+    size = len(data) + more
+    head = struct.pack(order + "HHIIII", 0, 0, ticks >> 32, ticks & 0xFFFFFFFF, size, size)
+    bad = block(kind, (head if kind == 2 else struct.pack(order + "I", size)) + data[: len(data) & ~3], order)
+    before = write_pcapng(path, WHOLE[:3], order=order).read_bytes()
+    after = write_pcapng(path, WHOLE[4:], order=order).read_bytes()
+    path.write_bytes(before + bad + after)
+    whole = [] if size > len(data) & ~3 else [data[54:]]
+    assert [one.data for one in found(path)] == [
+        *(packet.data for packet in WHOLE[:3]),
+        *whole,
+        *(packet.data for packet in WHOLE[4:]),
+    ]
+    told = f"{len(before)}: a packet block of type {kind} that contradicts its section"
+    assert [reason for reason in broken(path) if "contradicts" in reason] == ([] if whole else [told])
+
+
 def test_pcapng_blocks_that_are_not_known_are_passed_over(path: Path) -> None:
     write_pcapng(path, WHOLE[:4])
     statistics, secrets, own = block(5, bytes(20)), block(10, bytes(100_001)), block(0x80000BAD, b"")
@@ -205,11 +227,11 @@ def test_pcapng_options_that_are_not_known_are_passed_over(path: Path) -> None:
     assert found(path)[0].time == pytest.approx(EPOCH)
 
 
-def in_ethernet(path: Path, wrap: Callable[[TcpPacket], bytes]) -> Path:
+def in_ethernet(path: Path, wrap: Callable[[TcpPacket], bytes], made: Sequence[TcpPacket] = WHOLE) -> Path:
     """The conversation in frames of their own making."""
     write_pcap(path, [])
     records = []
-    for packet in WHOLE:
+    for packet in made:
         data = wrap(packet)
         records.append(struct.pack("<IIII", int(packet.time), 0, len(data), len(data)) + data)
     path.write_bytes(path.read_bytes() + b"".join(records))
@@ -226,6 +248,7 @@ def test_tags_of_virtual_networks(path: Path) -> None:
 
 def test_padding_is_no_data(path: Path) -> None:
     assert_whole(in_ethernet(path, lambda packet: frame(packet, ETHERNET) + b"padding"))
+    assert_whole(in_ethernet(path, lambda packet: frame(packet, ETHERNET) + b"padding", packets(SIX)), SIX)
 
 
 def test_options_of_ip_and_tcp(path: Path) -> None:
