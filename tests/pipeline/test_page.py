@@ -191,7 +191,7 @@ def test_an_axis_has_no_halves_of_clients() -> None:
     few, many, times = ([1, 2], [1, 200], [0.25, 1.5])
     axes = [charts.columns(["a", "b"], {"s": one}, unit="u")["layout"]["yaxis"] for one in (few, many, times)]
     assert [axis.get("dtick") for axis in axes] == [1, None, None]
-    stacks = [{"a": [1, None], "b": [top, 0]} for top in (6, 7)]
+    stacks: list[dict[str, list[float | None]]] = [{"a": [1, None], "b": [top, 0]} for top in (6, 7)]
     axes = [charts.columns(["a", "b"], one, unit="u")["layout"]["yaxis"] for one in stacks]
     assert [axis.get("dtick") for axis in axes] == [1, None], "as high as they are together"
 
