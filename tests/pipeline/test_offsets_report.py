@@ -14,6 +14,7 @@ from rich.console import Console
 from syrupy.assertion import SnapshotAssertion
 
 from kwire.logs import committed_offsets
+from kwire.records import Record, encode_batch
 from kwire_kafka import PROTOCOL
 from kwire_spark.columns import RECORDS
 from kwire_spark.command import run
@@ -25,6 +26,7 @@ from kwire_spark.reports.report import Report
 from kwire_spark.reports.terminal import print_report
 from kwire_spark.state import columns
 from kwire_spark.state.replay import NEEDED
+from tests.pipeline.log_files import rows, segment
 from tests.pipeline.report_rows import table_of, whole
 
 DATA = Path(__file__).parents[1] / "data"
@@ -168,6 +170,14 @@ def test_what_cannot_be_read_is_told() -> None:
     assert report.table("undecodable").column("records") == [2]
     assert report.table("undecodable").column("offset") == [3], "the first"
     assert report.summary[-1].startswith("2 records of internal topics cannot be decoded")
+
+
+def test_records_that_were_left_out_for_their_size_say_so(tmp_path: Path) -> None:
+    path = segment(tmp_path, encode_batch([Record(b"\0\1", bytes(3 << 20))]), name="__consumer_offsets-7")
+    report = offsets(table_of(RECORDS, *rows(path)))
+    assert report.table("undecodable").column("reason") == [
+        "a record of 3,145,730 bytes is left out: see the option maxRecord"
+    ]
 
 
 def test_partitions_as_text() -> None:

@@ -22,7 +22,7 @@ from kwire_spark.state.columns import UNDECODABLE
 
 COLUMNS = ("source", "topic", "partition", "offset", "producer_id", "transactional", "control", "key", "value")
 """Columns of RECORDS that a replay needs."""
-NEEDED = tuple(dict.fromkeys((*COLUMNS, *(name for name in UNDECODABLE.names if name in RECORDS.names))))
+NEEDED = tuple(dict.fromkeys((*COLUMNS, *(n for n in UNDECODABLE.names if n in RECORDS.names), "_corrupt")))
 """Columns of RECORDS that :func:`undecodable_records` needs."""
 CHUNK = 8192
 """Maximum number of rows per batch."""
@@ -105,10 +105,11 @@ def replay(
 def undecodable_records(
     batches: Iterable[pa.RecordBatch], protocol: MessageRegistry = PROTOCOL
 ) -> Iterator[pa.RecordBatch]:
-    """The records that a replay skips: a batch of ``UNDECODABLE`` for each batch with such records."""
+    """The records that a replay skips: a batch of ``UNDECODABLE`` for each batch with such records. Those that were
+    left out for their size say so."""
     for batch in batches:
         undecodable = [
-            row | {"kind": record.name, "reason": record.reason}
+            row | {"kind": record.name, "reason": row["_corrupt"] or record.reason}
             for row in rows_of(batch, NEEDED)
             if (record := logged(row, protocol).record).reason is not None
         ]
