@@ -14,6 +14,7 @@ from kwire.releases import BrokerAnswer
 from kwire_kafka.releases import RELEASES
 from kwire_spark.command import run
 from kwire_spark.options import OptionError
+from kwire_spark.reports import targets as targets_module
 from kwire_spark.reports.client_usage import Client, Use
 from kwire_spark.reports.readiness import readiness, report_on
 from kwire_spark.reports.release_support import judge
@@ -41,6 +42,21 @@ def test_a_broker_is_asked_with_a_login(tmp_path: Path) -> None:
         assert find_target(broker.address, str(config)).name == broker.address
         with pytest.raises(BrokerError, match="closed the connection"):
             find_target(broker.address)
+
+
+def test_a_login_in_clear_text_is_told_before_it_is_made(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As ``kwire broker`` does: not of a release, nor of this machine."""
+    config = tmp_path / "client.properties"
+    login = "sasl.mechanism=PLAIN\nsasl.jaas.config=x.PlainLoginModule required username=alice password=s;\n"
+    config.write_text(f"security.protocol=SASL_PLAINTEXT\n{login}")
+    log = str(Path(__file__).parents[1] / "data" / "request_logs")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(targets_module, "find_target", lambda name, *more: VENDOR)
+        targets = ["--target", "broker.example:9092", "--target", "localhost:9092", "--target", "4.1.1"]
+        run(["readiness", *targets, "--target-config", str(config), log, "--out", str(tmp_path / "out"), "-q"])
+    told = [line for line in capsys.readouterr().err.splitlines() if "warning" in line]
+    warning = f"the password goes to broker.example in clear text, as security.protocol of {config} asks"
+    assert told == [f"kwire-spark: warning: {warning}"]
 
 
 def test_a_saved_answer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,7 +13,7 @@ from kwire_spark.command.common import Run, with_inputs
 from kwire_spark.command.options import FORMAT, GUIDE, OWNERS, RELEASES
 from kwire_spark.options import OptionError, Options
 from kwire_spark.reports.report import Column, Report, Table
-from kwire_spark.reports.text import counted
+from kwire_spark.reports.text import counted, visible
 from kwire_spark.storage import written
 
 if TYPE_CHECKING:
@@ -147,10 +147,12 @@ def readiness(
     """
     from kwire_spark.reports.owners import Owners
     from kwire_spark.reports.readiness import readiness as make_report
-    from kwire_spark.reports.targets import find_targets
+    from kwire_spark.reports.targets import find_targets, warnings
     from kwire_spark.reports.text import listed
 
     known = run.releases(releases)
+    for warning in warnings(targets, target_config):
+        click.echo(f"kwire-spark: warning: {visible(warning)}", err=True)
     found = find_targets(targets, target_config, known)  # fail before anything is read
     whose = Owners.read(owners) if owners else None
     before = _earlier(run, since) if since else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -43,6 +43,20 @@ def find_target(text: str, config: str | None = None, releases: Releases = RELEA
     except (OSError, ValueError, RecursionError) as problem:
         raise OptionError(f"target {text}: {problem}") from None
     return releases[text]
+
+
+def warnings(texts: Iterable[str], config: str | None) -> Iterator[str]:
+    """Name the targets to which the login of ``config`` goes in clear text."""
+    from kwire.client import Security, parse_address, read_properties
+
+    for text in dict.fromkeys(texts):
+        if config is not None and ":" in text:
+            try:
+                security, (host, _) = Security.from_properties(read_properties(config)), parse_address(text)
+            except (OSError, ValueError):
+                continue  # which find_target reports
+            if warning := security.warning(host, config):
+                yield warning
 
 
 def _asked(address: str, config: str | None) -> BrokerAnswer:

@@ -60,6 +60,12 @@ class Security:
         in_clear = IN_CLEAR.get(self.sasl.mechanism, "") if self.sasl else ""
         return "" if self.tls or _is_loopback(host) else in_clear
 
+    def warning(self, host: str, config: str) -> str:
+        """Return a warning if the properties file ``config`` asks for a login in clear text at this host, else ``""``."""
+        secret = self.exposed(host)
+        text = f"the {secret} goes to {host} in clear text, as security.protocol of {config} asks"
+        return text if secret else ""
+
     def check(self, host: str) -> None:
         """Raise :class:`SecurityError` if a login at this host would send a secret in clear text unasked."""
         if self.sasl and (what := self.exposed(host)) and not self.plaintext_login:

@@ -69,8 +69,7 @@ def talk(options: argparse.Namespace, protocol: MessageRegistry, what: Callable[
     except (OSError, ValueError) as problem:
         options.error(printable(str(problem)))
 
-    if (secret := how.exposed(host)) and not options.plaintext_login:
-        warning = f"the {secret} goes to {host} in clear text, as security.protocol of {options.config} asks"
+    if not options.plaintext_login and (warning := how.warning(host, options.config)):
         put(f"kwire: warning: {printable(warning)}", sys.stderr)
 
     async def run() -> int:
