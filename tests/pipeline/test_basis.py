@@ -10,6 +10,7 @@ import pytest
 from kwire_spark.command import run
 from kwire_spark.reports.basis import Basis, Problem, basis_of, with_basis, with_problems
 from kwire_spark.reports.census import census
+from kwire_spark.reports.latency import latency
 from kwire_spark.reports.readiness import readiness
 from kwire_spark.reports.report import Report
 from kwire_spark.reports.terminal import print_report
@@ -53,11 +54,19 @@ ROWS = [
 ]
 
 
+def test_a_report_on_latency_and_its_basis_count_the_same_requests() -> None:
+    """What brokers forwarded was sent to them before, and counts once."""
+    forwarded = exchange(number=None, at=1, forwarded=True)
+    table = exchanges_of(exchange(number=0), exchange(number=1, at=2), forwarded, exchange(0, 9, number=None, at=3))
+    assert latency(table).summary[0].startswith("3 requests,")
+    assert basis_of(table).requests == 3
+
+
 @pytest.mark.parametrize("added_up", [False, True])
 def test_the_basis_is_that_of_all_connections(added_up: bool) -> None:
     table = exchanges_of(*ROWS)
     basis = basis_of(clients(table) if added_up else table)
-    requests = 2 if added_up else 3  # as the tables have it: what a log saw too counts once
+    requests = 2  # as the tables have it: what a log saw too counts once
     assert (basis.requests, basis.connections, basis.read, basis.unread, basis.share) == (requests, 1, 400, 600, 40.0)
     assert basis.first_seen == START
     assert [(one.reason, one.places, one.unread) for one in basis.problems] == [
@@ -109,7 +118,7 @@ def test_a_report_has_its_basis_after_its_verdict() -> None:
     report = with_basis(REPORT, basis, "1 capture", 40)
     assert report.summary == (
         "2 clients seen.",
-        "Based on 1 capture: 3 requests on 1 connection, from 2026-01-02 12:00:00 to 2026-01-02 12:01:00 UTC.",
+        "Based on 1 capture: 2 requests on 1 connection, from 2026-01-02 12:00:00 to 2026-01-02 12:01:00 UTC.",
         "40.0 % of the bytes and 100 % of the connections were read; 600 bytes encrypted.",
     )
     assert report.exit_code == 0

@@ -45,11 +45,15 @@ _OF_CLIENTS = f"""SELECT sum(CASE WHEN seen_in = '{METRICS}' THEN 0 ELSE request
         min(first_seen) AS first_seen, max(last_seen) AS last_seen, count(*) - count(bytes) AS unknown,
         count(DISTINCT CASE WHEN seen_in <> '{METRICS}' THEN seen_in END) AS types
         FROM {{table}}"""
-_OF_EXCHANGES = f"""SELECT count(*) AS requests, NULL AS deprecated, 0 AS unknown,
-        min(time) AS first_seen, max(time) AS last_seen,
+_OF_EXCHANGES = f"""SELECT sum(CASE WHEN outcome IS NULL THEN 0 ELSE 1 END) AS requests,
+        NULL AS deprecated, 0 AS unknown, min(time) AS first_seen, max(time) AS last_seen,
         sum(CASE WHEN number = 0 THEN 1 ELSE 0 END) AS connections,
         sum(CASE WHEN {SEEN_IN} = 'capture' THEN coalesce(request_size, 0) + coalesce(response_size, 0) ELSE 0 END)
-        AS bytes, 1 AS types FROM {{table}} WHERE _corrupt IS NULL"""
+        AS bytes, count(DISTINCT {SEEN_IN}) AS types FROM {{table}} WHERE _corrupt IS NULL"""
+_BY_API = f"""SELECT api_key, seen_in, count(*) AS requests
+        FROM (SELECT api_key, {SEEN_IN} AS seen_in FROM {{table}}
+            WHERE _corrupt IS NULL AND outcome IS NOT NULL) AS requests
+        GROUP BY api_key, seen_in"""
 
 
 UNREAD = {
@@ -153,10 +157,18 @@ def basis_of(seen: Relation | Clients[Any]) -> Basis:
     (row,) = collect(_OF_CLIENTS if of_clients else _OF_EXCHANGES, table=table)
     requests, connections, read = (row[name] or 0 for name in ("requests", "connections", "bytes"))
     if row["types"] > 1:
-        requests = _counted_once(table, requests)
+        requests = _counted_once(table, requests) if of_clients else _highest_by_api(table)
     span, problems = (row["first_seen"], row["last_seen"]), tuple(problems_of(broken))
     known = not row["unknown"] and (not isinstance(seen, Clients) or seen.complete)
     return Basis(requests, connections, read, *span, problems, encrypted_of(broken), known, row["deprecated"])
+
+
+def _highest_by_api(exchanges: Relation) -> int:
+    """The number of requests as the report on latency has it: of each API, those that one type of input saw."""
+    highest: dict[int | None, int] = {}
+    for row in collect(_BY_API, table=exchanges):
+        highest[row["api_key"]] = max(row["requests"], highest.get(row["api_key"], 0))
+    return sum(highest.values())
 
 
 def _counted_once(clients: Relation, requests: int) -> int:

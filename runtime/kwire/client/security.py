@@ -61,7 +61,7 @@ class Security:
         return "" if self.tls or _is_loopback(host) else in_clear
 
     def warning(self, host: str, config: str) -> str:
-        """Return a warning if the properties file ``config`` asks for a login in clear text at this host, else ``""``."""
+        """Return a warning if the properties file ``config`` asks for a login in clear text here, else ``""``."""
         secret = self.exposed(host)
         text = f"the {secret} goes to {host} in clear text, as security.protocol of {config} asks"
         return text if secret else ""
