@@ -11,8 +11,9 @@ import pytest
 
 from kwire.connection import CLIENT, SERVER
 from kwire_spark.capture import Broken, Peer, Piece, read_pieces
+from kwire_spark.capture.files import file_packets
 from kwire_spark.capture.packets import Packet
-from kwire_spark.capture.reading import Connections, capture_blocks
+from kwire_spark.capture.reading import Connections, capture_blocks, largest
 from tests.pipeline.capture_files import (
     EPOCH,
     Conversation,
@@ -128,6 +129,23 @@ def test_only_packets_of_a_time(tmp_path: Path) -> None:
     part = conversations(read_pieces([str(path)], start=EPOCH + 0.45, end=EPOCH + 0.95))
     assert part == {port: parts[5:10] for port, parts in WHOLE.items()}
     assert list(read_pieces([str(path)], start=EPOCH + 99)) == []
+
+
+def test_a_time_includes_its_start_and_not_its_end(tmp_path: Path) -> None:
+    path = write_pcap(tmp_path / "a.pcap", ALL)
+    times = [one.time for one in file_packets(str(path)) if isinstance(one, Packet)]
+    start, end = times[len(times) // 3], times[-10]
+    found = [one.time for one in file_packets(str(path), start=start, end=end) if isinstance(one, Packet)]
+    assert found == [time for time in times if start <= time < end]
+    assert (start in found, end in found) == (True, False)
+
+
+def test_the_largest_are_dropped_until_half_of_the_limit_is_left() -> None:
+    sizes = {"a": 3, "b": 5, "c": 2}
+    assert largest(sizes, 10) == []
+    assert largest(sizes, 9) == ["b", "a"]
+    assert largest({"a": 1, "b": 10, "c": 4}, 14) == ["b"]
+    assert largest({}, 0) == []
 
 
 @pytest.mark.parametrize("name", ["librdkafka-on-4.1.1", "kafka-python-as-of-0.10-on-3.9.1-with-PLAIN"])
