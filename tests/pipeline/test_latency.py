@@ -56,6 +56,7 @@ def test_a_quantile_that_is_the_maximum_is_not_shown(count: int, p90: float | No
     assert report.summary[1].endswith(expected)
     names = [trace["name"] for trace in report.charts[0].figure["data"]]
     assert names == ["p50", *(["p90"] if p90 else []), *(["p99"] if p99 else []), "max"]
+    assert report.charts[0].figure["layout"]["yaxis"]["ticktext"] == ["Metadata"], "all are of captures"
 
 
 def test_what_the_broker_spends_it_on(report: Report) -> None:

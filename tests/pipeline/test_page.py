@@ -19,8 +19,8 @@ from kwire_kafka import PROTOCOL
 from kwire_spark.reports import charts
 from kwire_spark.reports.charts import plain
 from kwire_spark.reports.formats import json_text, markdown
-from kwire_spark.reports.page import AT_ONCE, embedded, page
-from kwire_spark.reports.report import Chart, Column, Report, Table
+from kwire_spark.reports.page import AT_ONCE, LONG, embedded, page
+from kwire_spark.reports.report import Cell, Chart, Column, Report, Table
 from kwire_spark.reports.text import file_name, label, shown, visible
 from tests.effort import examples
 from tests.pipeline.report_samples import HOSTILE, START, all_charts, report
@@ -238,3 +238,77 @@ def test_pages_and_markdown_have_names_of_files_without_folders() -> None:
         assert "a.pcap:17" in text
         assert "/captures" not in text
     assert "/captures/day/a.pcap:17" in json_text(found)
+
+
+ESCAPE = "a\x1b[31mb"
+ESCAPED = "a\\x1b[31mb"
+
+
+def test_no_text_has_characters_that_change_others() -> None:
+    shape = (Column("x", ESCAPE, comment=ESCAPE), "y")
+    rows = tuple((ESCAPE, number) for number in range(AT_ONCE + 1))
+    tables = [Table("t", ESCAPE, rows=rows, note=ESCAPE).with_columns(*shape), Table("u", "U", empty=ESCAPE)]
+    tables.append(Table("v", "V", rows=((ESCAPE, None),)).with_columns("y", ESCAPE))
+    text = page(
+        Report("r", ESCAPE, (ESCAPE, ESCAPE), (*tables,), (Chart("c", ESCAPE, all_charts()[0].figure, ESCAPE),))
+    )
+    assert "\x1b" not in text
+    found = Elements(text)
+    places = [("title", 1), ("h1", 1), ("h2", 2), ("button", 1), ("td", AT_ONCE + 1), ("caption", 1), ("p", 5)]
+    assert [(tag, sum(ESCAPED in inner for _, inner in found.named(tag))) for tag, _ in places] == places
+    assert [facts.get("title") for facts, _ in found.named("th")] == [ESCAPED, None, None]
+    long = "x" * 999
+    several = page(Report("r", "R", (long,), (Table("t", "T", note=long, empty=long),)))
+    assert several.count(f">{long}<") == 3, "sentences are not cut"
+
+
+def test_cells_have_their_layout_key_colour_and_link() -> None:
+    shape = Table("t", "T").with_columns(
+        *("n", "time", Column("verdict", mark={"ok": "good"}), "text", "owner", "flag", "nothing", "api", "versions")
+    )
+    rows: tuple[tuple[Cell, ...], ...] = (
+        (1.5, START, "ok", "x" * LONG, "o", True, None, "Fetch", (3, 12)),
+        (None, None, "?", "x" * (LONG + 1), "", False, None, None, ()),
+    )
+    text = page(Report("r", "R", (), (replace(shape, rows=rows),), guide=Guide("https://a.example/", PROTOCOL)))
+    found = Elements(text)
+    column = {"scope": "col", "aria-sort": "none"}
+    filtered = column | {"data-filter": None}
+    assert [facts for facts, _ in found.named("th")] == [
+        column | {"class": "number"},
+        *(column, filtered, column, filtered, column, column, column),
+    ]
+    headings = [inner for _, inner in found.named("button")]
+    assert headings == ["n", "time", "verdict", "text", "owner", "flag", "api", "versions"]
+    assert [inner for _, inner in found.named("caption")] == ["2 rows; without values: nothing"]
+    cells = text.split("<tbody>")[1].split("</tbody>")[0].split()
+    assert " ".join(cells) == " ".join(f"""<tr> <td class="number" data-key="1.5">1.5</td>
+        <td class="time" data-key="2026-01-02T12:00:00+00:00">2026-01-02 12:00:00</td>
+        <td><span class="mark good">ok</span></td> <td>{"x" * LONG}</td> <td>o</td> <td data-key="1">yes</td>
+        <td><a href="https://a.example/api/fetch.html#request-v12" rel="noreferrer">Fetch</a></td> <td>3, 12</td>
+        </tr> <tr> <td></td> <td></td> <td>?</td> <td class="long">{"x" * (LONG + 1)}</td> <td></td>
+        <td data-key="0">no</td> <td></td> <td></td> </tr>""".split())
+
+
+def test_tables_and_charts_have_names_of_their_own() -> None:
+    rows = tuple((number,) for number in range(AT_ONCE + 1))
+    tables = [Table(name, name.upper(), rows=rows).with_columns("n") for name in "ab"]
+    found = Elements(page(Report("r", "R", (), (*tables,), tuple(all_charts()))))
+    assert [facts.get("id") for facts, _ in found.named("table")] == ["1", "2"]
+    blocks = [facts["id"] for facts, _ in found.named("script") if "id" in facts]
+    assert blocks == ["rows-1", "rows-2", "figures"]
+    named = [facts["id"] for facts, _ in found.named("h2")]
+    assert named == [*(f"chart-{number}" for number in range(1, 6)), "table-1", "table-2"]
+    labelled = [facts["aria-labelledby"] for facts, _ in found.named("div") if "aria-labelledby" in facts]
+    assert labelled == named
+    heights = [facts["style"] for facts, _ in found.named("div") if facts.get("class") == "plot"]
+    assert heights == [f"height: {chart.figure['layout']['height']}px" for chart in all_charts()]
+    notes = [inner for _, inner in found.named("p") if "Only the first" in inner]
+    assert [note.split("file ")[1] for note in notes] == ["r-a.csv.", "r-b.csv."]
+
+
+@pytest.mark.parametrize("seconds", [0, 30])
+def test_a_page_loads_itself_again_if_it_is_told_to(seconds: int) -> None:
+    found = Elements(page(Report("r", "R", (), (), refresh=seconds)))
+    refreshes = [facts["content"] for facts, _ in found.named("meta") if facts.get("http-equiv") == "refresh"]
+    assert refreshes == (["30"] if seconds else [])
