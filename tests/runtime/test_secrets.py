@@ -14,11 +14,13 @@ from kwire.command import main
 from kwire.connection import NotKafka, SaslToken
 from kwire.connection.events import CLIENT
 from kwire.errors import DecodeError
-from kwire.frames import frame
+from kwire.frames import MAX_DECODED, frame
 from kwire.guide import Guide
+from kwire.interpreter import large
 from kwire.json_form import JsonFormError
 from kwire.logs import decode_record
 from kwire.message import Message, Struct
+from kwire.policy import LIKE_KAFKA
 from kwire.protocol import Request
 from kwire.records import Record, RecordsError, encode_batch, read_batches
 from kwire.redaction import redacted, redacted_bytes
@@ -47,6 +49,7 @@ from kwire_kafka import (
     EnvelopeResponse,
     FetchResponse,
     HeartbeatRequest,
+    HeartbeatResponse,
     RenewDelegationTokenRequest,
     SaslAuthenticateRequest,
     SaslAuthenticateResponse,
@@ -217,6 +220,25 @@ def test_what_follows_a_message_that_may_have_secrets_is_taken_out(message: Mess
     assert redacted_bytes(PROTOCOL, data, start, message, version) == data
 
 
+def test_what_only_a_tolerant_policy_reads_is_kept_where_it_has_no_secret() -> None:
+    data = AlterConfigsRequest(resources=[AlterConfigsResource(resource_name="broker")]).encode(2)
+    data = data.replace(b"broker", b"brok\xff\xff")
+    message = AlterConfigsRequest.decode(data, 2, LIKE_KAFKA)
+    assert redacted_bytes(PROTOCOL, data + b"hunter2", 0, message, 2) == data
+
+
+def test_large_messages_of_many_values_in_envelopes_are_taken_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    payload = PROTOCOL.encode_request(HeartbeatRequest(group_id="g"), 4, correlation_id=3)
+    asked: Request = PROTOCOL.decode_request(payload)
+    answer = PROTOCOL.encode_response(HeartbeatResponse(), 4, correlation_id=3)
+    for most, kept in ((MAX_DECODED, True), (5, False)):
+        monkeypatch.setattr("kwire.redaction.MAX_DECODED", most)
+        monkeypatch.setattr(large._Counting, "left", 2)
+        assert redacted(PROTOCOL, EnvelopeRequest(request_data=payload)).request_data == (payload if kept else b"")
+        response = redacted(PROTOCOL, EnvelopeResponse(response_data=answer), asked).response_data
+        assert response == (answer if kept else b"")
+
+
 def test_what_is_in_an_envelope_is_redacted() -> None:
     asked = PROTOCOL.encode_request(RenewDelegationTokenRequest(hmac=b"hunter2"), 2, correlation_id=3, client_id="c")
     clean = redacted(PROTOCOL, EnvelopeRequest(request_data=asked))
@@ -315,6 +337,9 @@ def test_what_is_printed_has_the_size_of_a_secret_and_not_the_secret() -> None:
     assert "name='x.token', value=[hidden]" in repr(config("x.token"))
     assert "name='log.dirs', value='hunter2'" in repr(config("log.dirs"))
     assert repr(SaslAuthenticateRequest()) == "SaslAuthenticateRequest(auth_bytes=b'')"
+    synonyms = [DescribeConfigsSynonym(name="retention.ms", value="hunter2")]
+    described = repr(DescribeConfigsResourceResult(name="x.ms", is_sensitive=True, synonyms=synonyms))
+    assert "DescribeConfigsSynonym(name='retention.ms', value='[hidden]'" in described
     request = PROTOCOL.decode_request(PROTOCOL.encode_request(LOGIN, 2, correlation_id=1))
     credential = b"\1\x0b\0" + UserScramCredentialRecord(name="alice", stored_key=SECRET).encode(0)
     read = decode_record(PROTOCOL, METADATA_TOPIC, None, credential)
