@@ -177,6 +177,19 @@ def test_files(tmp_path: Path, data: bytes, monkeypatch: pytest.MonkeyPatch) -> 
             assert read_input(words) == REQUEST
 
 
+def test_input_has_a_limit(run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Devices and wrong files have no end."""
+    path = tmp_path / "frame"
+    path.write_bytes(REQUEST.hex().encode() + b" " * (1 << 20))
+    for words in ([str(path)], ["-"]):
+        with path.open() as stdin:
+            monkeypatch.setattr(sys, "stdin", stdin)
+            result = run(*words, "--max-input", "1")
+        assert result.code == 2
+        assert " has more than 1 MiB: see --max-input" in result.err
+    assert run(str(path)).code == 0
+
+
 @pytest.mark.parametrize(
     "text", ["00000000: 000c 0004 0000 0007  ........\n", "00000000  00 0c 00 04  |....|\n", "frame.bin\n"]
 )

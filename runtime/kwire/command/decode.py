@@ -9,7 +9,8 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kwire.command.input_bytes import CODINGS, read_input
+from kwire.command.connecting import mebibytes
+from kwire.command.input_bytes import CODINGS, MAX_INPUT, read_input
 from kwire.command.names import api_key, notes
 from kwire.command.not_a_request import other_file, responses
 from kwire.command.options import add_command, add_secrets, put, put_json
@@ -64,6 +65,13 @@ def add_to(commands: Commands) -> None:
     )
     parser.add_argument(
         "--coding", choices=CODINGS, default="guess", help="encoding of the input (default: auto-detect)"
+    )
+    parser.add_argument(
+        "--max-input",
+        metavar="MIB",
+        type=mebibytes,
+        default=MAX_INPUT,
+        help="limit of a file or of standard input, up to 300 (default: 64)",
     )
     add_secrets(parser)
     what = parser.add_argument_group("what the bytes are (default: a request)")
@@ -217,7 +225,8 @@ def _record(protocol: MessageRegistry, options: argparse.Namespace) -> dict[str,
     if options.data or (options.key is None and options.value is None):
         raise ValueError("--topic requires --key or --value, and no other data")
     key, value = [
-        None if text is None else read_input([text], options.coding) for text in (options.key, options.value)
+        None if text is None else read_input([text], options.coding, options.max_input)
+        for text in (options.key, options.value)
     ]
     parts = trace_record(protocol, options.topic, key, value, POLICIES[options.policy])
     return {name: part for name, part in zip(("key", "value"), parts, strict=True) if part}
@@ -231,14 +240,15 @@ def _traces(protocol: MessageRegistry, options: argparse.Namespace) -> dict[str,
     }
     if options.message:
         cls = protocol[options.message]
-        return {"": trace_message(cls, read_input(options.data, options.coding), options.version, **how)}
+        data = read_input(options.data, options.coding, options.max_input)
+        return {"": trace_message(cls, data, options.version, **how)}
 
     def trace_payload(payload: bytes) -> Trace:
         if options.response:
             return trace_response(protocol, payload, api_key(protocol, options.api_key), options.version, **how)
         return trace_request(protocol, payload, **how)
 
-    data = read_input(options.data, options.coding)
+    data = read_input(options.data, options.coding, options.max_input)
     traces = _payloads(data, options.frame, trace_payload)
     failed = any(part.error or part.unknown for part in traces.values())
     if failed and (other := other_file(data)):

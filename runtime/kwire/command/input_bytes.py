@@ -8,6 +8,7 @@ import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import BinaryIO
 
 from kwire.errors import cut
 
@@ -18,23 +19,35 @@ _BETWEEN = re.compile(rb"0[xX]|[\s:,|_]")
 _TEXT = re.compile(rb"[\s -~]+")
 
 
-def read_input(words: Sequence[str], coding: str = "guess") -> bytes:
+MAX_INPUT = 64 << 20
+"""The largest input unless told otherwise: the tree of its fields takes many times as much memory."""
+
+
+def read_input(words: Sequence[str], coding: str = "guess", most: int = MAX_INPUT) -> bytes:
     """The bytes that ``words`` denote: a file name, ``-`` or nothing for standard input, or hex or base64 itself.
 
     With the coding ``guess``, input that is neither hex nor base64 is raw, unless it is printable text: a frame never
-    is, a hex dump with columns is. ``ValueError`` if the input is not in ``coding``; ``OSError`` if the file cannot
-    be read.
+    is, a hex dump with columns is. ``ValueError`` if the input is not in ``coding``, or a file or standard input has
+    more than ``most`` bytes; ``OSError`` if the file cannot be read.
     """
     if not words or list(words) == ["-"]:
-        return _decoded(sys.stdin.buffer.read(), coding)
+        return _decoded(_read(sys.stdin.buffer, "standard input", most), coding)
     if len(words) == 1 and _is_file(words[0]):
-        return _decoded(Path(words[0]).read_bytes(), coding)
+        with Path(words[0]).open("rb") as file:
+            return _decoded(_read(file, words[0], most), coding)
     if coding == "raw":
         raise FileNotFoundError(f"no such file: {' '.join(words)!r}")
     try:
         return _decoded(" ".join(words).encode(), coding, typed=True)
     except ValueError:
         raise ValueError(f"{cut(' '.join(words))!r} is neither hex nor base64 nor a file") from None
+
+
+def _read(file: BinaryIO, name: str, most: int) -> bytes:
+    data = file.read(most + 1)
+    if len(data) > most:
+        raise ValueError(f"{cut(name)} has more than {most >> 20} MiB: see --max-input")
+    return data
 
 
 def _decoded(data: bytes, coding: str, *, typed: bool = False) -> bytes:
