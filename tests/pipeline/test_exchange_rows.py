@@ -309,10 +309,9 @@ def test_a_connection_that_is_not_kafka_is_told_at_once_and_at_the_end_with_its_
     ]
     rows = values(pieces(segments), "_corrupt", "unread", "number", table="exchanges")
     assert rows == [("not Kafka: HTTP", 9, 0), ("not Kafka: HTTP", 9 + 26, None)]  # 0: one connection
-    hello: Segment = CLIENT, 0.0, b"\x16\3\1\2\0" + bytes(600)
-    given = [asked(BEAT, 4, 1), answered(BEATEN, 4, 1), hello]
-    rows = values(pieces(given), "number", "_corrupt", table="exchanges")
-    assert [row for row in rows if row[0] == 0] == [(0, None)], "its first request"
+    given = [asked(BEAT, 4, 1), (SERVER, 0.0, b"HTTP/1.1 400 Bad Request\r\n\r\n")]
+    rows = values(pieces(given), "number", "_corrupt", "unread", table="exchanges")
+    assert rows == [(None, "not Kafka: HTTP", 9), (0, None, None), (None, "not Kafka: HTTP", 19)], "0: its request"
 
 
 def test_what_was_missing_is_told_at_the_end() -> None:

@@ -489,7 +489,10 @@ def test_of_a_metadata_log_that_lost_its_beginning_the_newest_snapshot_is_read(t
 
 
 def test_an_incomplete_batch_at_the_end_is_reported_and_no_error(tmp_path: Path) -> None:
-    """So an active segment looks while a broker writes, and after it was killed."""
+    """So an active segment looks while a broker writes, and after it was killed, with other files beside it."""
+    folder = segment(tmp_path).parent
+    for name in (f"{0:020}.timeindex", f"{90:020}.snapshot", "leader-epoch-checkpoint", "partition.metadata"):
+        (folder / name).touch()
     for left in (8, 16, 17, 60, SIZE - 1):
         path = segment(tmp_path, *BATCHES, BATCHES[7][:left])
         found = rows(path, failfast=True)
@@ -641,8 +644,13 @@ def test_headers_count_as_contents_of_a_record(tmp_path: Path) -> None:
 def test_what_is_left_out_of_many_large_records_is_the_right_one(tmp_path: Path) -> None:
     """In parts of some megabytes, of which each has its own numbers."""
     sizes = [1_900_000, 1_900_000, 1_900_000, 10, 2_097_153, 2_097_152, 1_900_000, 2_097_153, 5]
-    records = [Record(None, bytes([n]) * size, (), TIMES, n) for n, size in enumerate(sizes)]
+    records = [
+        Record(None, bytes([n]) * size, (("n", bytes([n])),) if size < 2_000_000 else (), TIMES, n)
+        for n, size in enumerate(sizes)
+    ]
     found = rows(segment(tmp_path, encode_batch(records)))
+    headers = [[{"key": key, "value": value} for key, value in record.headers] for record in records]
+    assert [row["headers"] for row in found] == headers
     assert [(row["offset"], row["value"]) for row in found] == [
         (record.offset, record.value if len(record.value or b"") <= 2 << 20 else None) for record in records
     ]

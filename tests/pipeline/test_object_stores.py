@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import subprocess
 import sys
 import tarfile
@@ -11,6 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as parquet
@@ -413,6 +415,29 @@ def test_whole_objects_for_parts_are_noticed(monkeypatch: pytest.MonkeyPatch, ro
         assert corrupt(f"{root}/a.pcap") == {f"{root}/a.pcap": f"{answers.WHOLE}"}
         Store.whole = False
         assert corrupt(f"{root}/a.pcap") == {}
+    finally:
+        file_systems.file_system.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("root", "told"), [(FileType.NotFound, answers.REFUSED), (FileType.Directory, "no such object or folder")]
+)
+def test_hadoop_that_has_not_even_a_root_could_not_be_reached(
+    monkeypatch: pytest.MonkeyPatch, root: FileType, told: str
+) -> None:
+    """Its library says that nothing is there, whatever the reason is."""
+
+    class Store:
+        def get_file_info(self, wanted: Any) -> Any:
+            if isinstance(wanted, str):
+                return FileInfo(wanted, root if wanted == "/" else FileType.NotFound)
+            return []
+
+    monkeypatch.setattr(file_systems, "from_uri", lambda uri: (Store(), ""))
+    file_systems.file_system.cache_clear()
+    try:
+        with pytest.raises(OptionError, match=re.escape(told)):
+            find(["hdfs://name:8020/a.pcap"])
     finally:
         file_systems.file_system.cache_clear()
 
