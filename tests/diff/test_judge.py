@@ -180,6 +180,7 @@ def test_all_mistakes_in_a_configuration_are_reported(tmp_path: Path) -> None:
         "waiver 1: versions: expected `N`, `N-M`, `N+` or `none`",
     )
     for text in (
+        CONFIG.replace("2027-01-31", "2027-01-31T12:00:00"),
         "[tool.kwirec]\ndiff = 1\n",
         "[tool]\nkwirec = 1\n",
         "[tool.kwirec.diff]\nwaivers = 3\n",

@@ -71,6 +71,11 @@ WAIVER = '[[tool.kwirec.waivers]]\ncode = "K207"\nmessage = "Clock"\nreason = "o
         (WAIVER + WAIVER.replace("K207", "K270"), "waiver 2: unknown code `K270`"),
         (WAIVER.replace("K207", "K602"), "waiver 1: K602 (duplicate-tag) is an error that cannot be relaxed"),
         (WAIVER + 'fields = "Zone"', "waiver 1: unknown key `fields`; did you mean `field`?"),
+        (WAIVER + 'zebra = "x"', "waiver 1: unknown key `zebra`; the keys are code, message, reason, field"),
+        (
+            WAIVER + "expires = 2027-01-31",
+            "waiver 1: unknown key `expires`; the keys are code, message, reason, field",
+        ),
         (WAIVER + "field = 3", "waiver 1: `field` must be a string"),
         ("[tool.kwirec", "Expected ']'"),
     ],
