@@ -15,7 +15,7 @@ from pyarrow import parquet
 
 from kwire_spark.columns import CLIENTS, EXCHANGES, PROBLEMS
 from kwire_spark.command import run
-from kwire_spark.stored import Origin, stored_tables
+from kwire_spark.stored import Origin, StoredTable, are_complete, of_clients, stored_tables
 from kwire_spark.tables.clients import clients
 from kwire_spark.tables.files import write_parquet
 from tests.pipeline.capture_files import Conversation, packets, recorded, write_pcap
@@ -114,6 +114,25 @@ def test_clients_that_were_partly_counted_by_an_older_kwire_are_no_all_clear(cal
     table = pa.Table.from_batches(clients(old, old).table.batches(CLIENTS), CLIENTS)
     written(tmp_path, "kept", table)
     assert call("readiness", tmp_path / "kept")[0] == 4
+
+
+def test_which_tables_belong_together() -> None:
+    """Those of one run in one folder; the problems of a run say what its clients lack."""
+
+    def table(kind: str, day: str = "monday", folder: str = "a", complete: bool = True) -> StoredTable:
+        return StoredTable(f"{folder}/{kind}", kind, Origin("captures", (), day), complete)
+
+    seen, told, late = table("clients"), table("problems"), table("exchanges")
+    assert of_clients([told, late, seen, seen]) == (seen, told)
+    assert of_clients([seen, table("problems", "tuesday"), table("problems", folder="b")]) == (seen,)
+    assert are_complete([seen, told])
+    assert are_complete([late, told])
+    assert are_complete([late])
+    assert not are_complete([seen])
+    assert not are_complete([seen, table("problems", "tuesday")])
+    assert not are_complete([seen, told, table("clients", "tuesday")])
+    assert not are_complete([table("clients", complete=False), told])
+    assert not are_complete([table("exchanges", complete=False)])
 
 
 def test_tables_of_several_days_are_added_up(call: Call, tmp_path: Path) -> None:
