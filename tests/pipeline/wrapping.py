@@ -178,6 +178,12 @@ WRAPPINGS: dict[str, Wrap] = {
     "MPLS": lambda ip: MACS + b"\x88\x47" + labels(16) + ip,
     "MPLS of three labels": lambda ip: MACS + b"\x88\x47" + labels(16, 17, 18) + ip,
     "MPLS with Ethernet": lambda ip: MACS + b"\x88\x47" + labels(16, 17) + ethernet(ip),
+    "MPLS with an address like IPv4": lambda ip: (
+        MACS + b"\x88\x47" + labels(16) + b"\x45\0\xff\xff\0\1" + ethernet(ip)[6:]
+    ),
+    "MPLS with an address like IPv6": lambda ip: (
+        MACS + b"\x88\x47" + labels(16) + b"\x60\0\0\0\xff\xff" + ethernet(ip)[6:]
+    ),
     "MPLS with a control word": lambda ip: MACS + b"\x88\x48" + labels(16, 17) + bytes(4) + ethernet(ip),
     "MPLS in UDP": lambda ip: ethernet(ipv4(17, udp(6635, labels(16) + ip))),
     "MPLS in GRE": lambda ip: ethernet(ipv4(47, gre(0x8847, labels(16) + ip))),
