@@ -70,6 +70,7 @@ def test_what_a_broker_lacks_and_has_more() -> None:
     found = RELEASES.fit(answer)
     assert (found.exact, found.listener) == (False, "broker")
     assert "3.9.1" in found.releases
+    assert [api.key for api in found.apis] == sorted(api.key for api in found.apis)
     assert row(answer, FETCH) == ApiFit(FETCH, "Fetch", range(2, 20), (range(2),), (range(18, 20),), (), ())
     assert row(answer, METADATA).lacks == (release.apis[METADATA].advertised,)
     assert row(answer, METADATA).offered == range(0)

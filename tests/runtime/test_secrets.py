@@ -279,6 +279,8 @@ def test_the_response_in_an_envelope_takes_its_request_to_be_read() -> None:
     assert clean is not None
     within = PROTOCOL.decode_response(clean, 36, 2)
     assert within.message == SaslAuthenticateResponse(auth_bytes=b"", session_lifetime_ms=7)
+    clean_bytes = EnvelopeResponse(response_data=clean).encode(0)
+    assert redacted_bytes(PROTOCOL, b"head" + envelope.encode(0), 4, envelope, 0, asked) == b"head" + clean_bytes
 
 
 def newer(cls: Any) -> Any:
