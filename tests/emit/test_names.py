@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
+import ast
+
+from kwirec.diagnostics.diagnostic import Report
+from kwirec.diagnostics.examples import clock, field, tagged
+from kwirec.diagnostics.source import Source
 from kwirec.emitters.codec_names import Locals
+from kwirec.emitters.codecs import emit_module
+from kwirec.emitters.modules import group_modules
+from kwirec.frontend import parse
+from kwirec.ir import resolve
+from kwirec.lowering import lower
 
 
 def test_a_field_has_its_own_name_where_that_is_unique() -> None:
@@ -45,3 +55,21 @@ def test_items_and_counts_are_never_fields() -> None:
     assert (item, count) == ("topics_item_", "topics_count_")
     assert (names.beside("topics", "item"), names.beside("topics", "count")) == (item, count)
     assert names.beside(item, "count") == "topics_item__count"
+
+
+def test_names_of_the_templates_are_not_hidden() -> None:
+    """Whatever a function has for itself is no local of a field: here, all that is not called ``Zz``."""
+    zz = field("Zz", "[]Piece", versions="1+", fields=[field("Zz", versions="1+")])
+    text = clock(zz, tagged("Zz2", 0, "[]string", nullableVersions="1+"), field("Zz3", "bytes"))
+    schema = resolve([parse(Source("Clock.json", text), report := Report())], report)
+    (group,) = group_modules(schema)
+    tree = ast.parse(emit_module(group, lower(schema).halves).text)
+    functions = [
+        one for one in tree.body if isinstance(one, ast.FunctionDef) and one.name.startswith(("read", "write"))
+    ]
+    nodes = [node for function in functions for node in ast.walk(function)]
+    taken = {node.arg for node in nodes if isinstance(node, ast.arg)}
+    taken |= {node.id for node in nodes if isinstance(node, ast.Name) and node.id.islower()}
+    own = {name for name in taken if "zz" not in name and name != "_"}
+    assert own >= {"data", "end", "message", "n", "out", "pos", "raw", "self", "tag_end", "unknown", "version"}
+    assert [name for name in own if Locals([name]).of(name) == name] == []

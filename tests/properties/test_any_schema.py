@@ -315,3 +315,22 @@ def test_elements_without_fields_are_bounded_by_the_bytes_that_are_left(
     monkeypatch.setattr("kwire.arrow.columns.COMPILED", True)
     found = Columns(cls).decode([bytes(12), bytes(8) + count.to_bytes(4, "big")], 0)
     assert (found.rows, list(found.errors)) == ([0], [1])
+
+
+def test_a_field_that_is_older_than_its_message_is_left_out() -> None:
+    """Rules only note it: common structs may be older than the messages that are left."""
+    old = {"name": "Old", "type": "string", "versions": "0", "about": "Drawn."}
+    new = {"name": "New", "type": "int8", "versions": "1+", "about": "Drawn."}
+    both = {"name": "Both", "versions": "0+", "about": "Drawn.", "fields": [old, new]}
+    field = {"name": "One", "type": "Both", "versions": "0+", "about": "Drawn."}
+    head = {"type": "data", "name": "Drawn", "validVersions": "1-2", "flexibleVersions": "2+"}
+    cls: Any = compiled({**head, "fields": [old, field], "commonStructs": [both]})
+    message = cls()
+    message.one.new = 7
+    assert [(one.name, list(one.versions)) for one in (*cls.FIELDS, *message.one.FIELDS)] == [
+        ("one", [1, 2]),
+        ("new", [1, 2]),
+    ]
+    for version, raw in ((1, b"\7"), (2, b"\7\0\0")):
+        assert message.encode(version) == raw
+        assert cls.decode(raw, version) == message

@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Iterable
 
 OWN = frozenset(
-    {"count", "data", "end", "give_up", "i64", "known", "message", "n", "out", "pos", "previous", "raw"}
+    {"count", "data", "empty_list", "end", "give_up", "i64", "known", "message", "n", "out", "pos", "previous", "raw"}
     | {"section", "self", "size", "tag", "tag_end", "unknown", "version"}
 )
-"""Parameters and locals that the templates name."""
+"""Parameters, locals and functions that the templates name."""
 
 
 class Locals:
