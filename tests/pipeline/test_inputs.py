@@ -137,6 +137,9 @@ def test_nothing_and_something(tmp_path: Path) -> None:
     assert str(Inputs(request_logs=("a", "b"), server_logs=("c", "d"), metrics=("e",))) == (
         "2 request logs (a, b), 2 server logs (c, d), 1 dump of metrics (e)"
     )
+    assert str(Inputs(logs=("a", "b"), request_logs=("c",))) == (
+        "2 data directories or segments (a, b), 1 request log (c)"
+    )
     assert str(Inputs(captures=("a", "b", "c", "d", "e"), metrics=("f", "g"))) == (
         "5 captures (a, b, c, d, e), 2 dumps of metrics (f, g)"
     )
