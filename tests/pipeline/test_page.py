@@ -119,6 +119,7 @@ def test_a_page_begins_with_the_verdict_then_says_when_and_by_what_it_was_made()
     paragraphs = [(facts.get("class"), text.strip()) for facts, text in Elements(page(found)).named("p")]
     made = f"Made on 2026-01-02 12:00:00 UTC by kwire {__version__}."
     assert paragraphs[:3] == [(None, "The verdict."), ("note", made), (None, "Based on 1 capture (a.pcap).")]
+    assert page(found).count("Made on") == 1
     assert "Made on" not in page(replace(found, made=None))
 
 
