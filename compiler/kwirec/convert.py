@@ -7,7 +7,7 @@ of franz-go, files are numbered by api key, and enums and records have a file ea
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
@@ -25,6 +25,7 @@ from kwirec.naming import snake_case
 from kwirec.validation.enums import enum_name
 from kwirec.validation.names import type_name
 from kwirec.validation.rule import Subjects
+from kwirec.versions import NONE
 
 Definition = MessageDecl | EnumDecl
 
@@ -97,13 +98,26 @@ def krammar_files(
     """A file for each request with its response, and for each other definition."""
     franz_go = dialect == "franz-go"
     if franz_go:
-        definitions = _with_own_names(definitions)
+        definitions = _with_own_names(_of_some_version(definitions, report))
     groups: dict[str, list[Definition]] = {}
     for folder, one in definitions:
         name = _franz_go_file(one) if franz_go else f"{folder / _pair_name(one)}.krm"
         groups.setdefault(name, []).append(one)
     texts = {name: krammar_text(_in_order(group), report, franz_go=franz_go) for name, group in groups.items()}
     return {name: text for name, text in texts.items() if text.strip()}
+
+
+def _of_some_version(
+    definitions: Iterable[tuple[PurePosixPath, Definition]], report: Report
+) -> Iterator[tuple[PurePosixPath, Definition]]:
+    """The definitions without messages of no version, which would have all versions in franz-go's notation."""
+    for folder, one in definitions:
+        valid = one.valid_versions if isinstance(one, MessageDecl) else None
+        if valid is None or valid.value != NONE:
+            yield folder, one
+        else:
+            text = f"franz-go's notation has no place for `{one.name.value}`, which has no version"
+            report.add(codes.NOT_IN_NOTATION, text, valid.span, message_name=one.name.value)
 
 
 def _in_order(group: Iterable[Definition]) -> list[Definition]:

@@ -14,7 +14,7 @@ from hypothesis import given
 
 from kwirec.convert import convert, json_files, krammar_files
 from kwirec.diagnostics.diagnostic import Report
-from kwirec.diagnostics.examples import clock, field
+from kwirec.diagnostics.examples import clock, field, request
 from kwirec.diagnostics.reading import read_sources
 from kwirec.diagnostics.source import Source
 from kwirec.diff.layouts import compare_layouts
@@ -262,3 +262,14 @@ def test_null_that_ends_is_lost_in_the_dialect_of_franz_go(type_: str, nullable:
     (written,) = krammar_files(all_of(parsed({"Clock.json": text})), report, dialect="franz-go").values()
     assert [one.code.number for one in report.diagnostics] == (["K027"] if lost else [])
     assert ("nullable-string-v2+" in written or "nullable-v2+" in written) == (not lost)
+
+
+def test_a_message_of_no_version_is_left_out_for_franz_go() -> None:
+    """There it would have all versions."""
+    report = Report()
+    document = parse(Source("ClockRequest.json", request(validVersions="none")), report)
+    definitions = [(PurePosixPath(), one) for one in document.definitions]
+    assert krammar_files(definitions, report, dialect="franz-go") == {}
+    [told] = report.diagnostics
+    assert told.message == "franz-go's notation has no place for `ClockRequest`, which has no version"
+    assert list(krammar_files(definitions, report)) == ["Clock.krm"]

@@ -138,7 +138,7 @@ FIELDS: list[tuple[Node, str, str, list[str]]] = [
     (field("A"), "A: string", "A: string", []),
     (field("A", versions="1+"), "A: string // v1+", "A: string // v1+", []),
     (field("A", versions="1-1"), "A: string // v1-v1", "A: string // v1-v1", []),
-    (field("A", versions="none"), "A: string // versions none", "A: string", ["versions"]),
+    (field("A", versions="none"), "A: string // versions none", "", ["fields of no version"]),
     (field("A", nullableVersions="0+"), "A: nullable-string(empty)", "A: nullable-string", ["(empty)"]),
     (field("A", nullableVersions="0+", default="null"), "A: nullable-string", "A: nullable-string", []),
     (field("A", nullableVersions="1+"), "A: nullable-string-v1+", "A: nullable-string-v1+", []),
@@ -289,9 +289,8 @@ def written(node: Node, dialect: Dialect | None) -> tuple[str, list[str]]:
     assert report.diagnostics == []
     definitions = [(PurePosixPath(), one) for document in documents for one in document.definitions]
     files = krammar_files(definitions, report, dialect=dialect)
-    [line] = [
-        line.strip() for text in files.values() for line in text.splitlines() if line.startswith(f"  {node['name']}")
-    ]
+    lines = [line for text in files.values() for line in text.splitlines() if line.startswith(f"  {node['name']}")]
+    line = "".join(line.strip() for line in lines)
     lost = [one.message.removeprefix(NO_PLACE).partition("`")[0] for one in report.diagnostics]
     return line, lost
 

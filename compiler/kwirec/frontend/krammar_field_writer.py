@@ -30,6 +30,9 @@ _SWITCHED = re.compile(re.escape(f"{THROTTLE} {SWITCHED}").replace(re.escape("{}
 _WITH_DEFAULT = ("bool", "int8", "int16", "uint16", "int32", "uint32", "int64", "float64")
 
 
+NEVER = "fields of no version"
+
+
 @dataclass
 class Losses:
     """What is left out, with the places of its uses: names that are none and, in franz-go's dialect, extensions."""
@@ -73,6 +76,8 @@ def field_lines(fields: Iterable[FieldDecl], scope: Scope, losses: Losses, level
     for decl in fields:
         if not re.fullmatch(NAME, decl.name.value):
             losses.uses[decl.name.value] = [decl.name.span]
+            continue
+        if _range(decl.versions) == NONE and not losses.keeps(NEVER, decl.span):
             continue
         yield from remark_lines(
             (one for one in decl.comments if losses.keeps("comments of fields", one.span)), indent
@@ -218,8 +223,7 @@ class _FieldWriter:
 
     def _own_versions(self, own: VersionRange | None) -> Iterator[str]:
         if own == NONE:
-            if self._losses.keeps("versions", self._decl.span):
-                yield "versions none"
+            yield "versions none"
         elif own is not None and own != self._scope.versions:
             yield range_text(own)
 
