@@ -7,12 +7,13 @@ import tarfile
 import zipfile
 from collections.abc import Callable, Iterator
 from functools import partial
+from random import Random
 from struct import pack
 
 from tests.attack.worker import LISTED
 from tests.pipeline.packing import COMPRESS, tar
 
-MB = 1_000_000
+MB, BLOCK = 1_000_000, 1 << 18
 PCAP = pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 262144, 1)
 LINE = b"[2026-01-02 12:00:00,000] INFO Completed request:{} (kafka.request.logger)\n"
 CAPTURE, LOG = "kafka_capture", "kafka_request_log"
@@ -26,15 +27,22 @@ def empty_packets(size: int) -> bytes:
     return PCAP + bytes(size)
 
 
+def blocks(size: int) -> Iterator[bytes]:
+    """Blocks of 256 kB of which all but 2 kB are zeros: what is read is at most 200 times the size of a file."""
+    noise = Random(1)
+    for _ in range(size // BLOCK):
+        yield noise.randbytes(2048).replace(b"\n", b" ") + bytes(BLOCK - 2048)
+
+
 def large_packets(size: int) -> bytes:
-    """A capture of packets of 256 kB with nothing in them."""
-    packet = pack("<IIII", 1, 0, 262144, 262144) + bytes(262144)
-    return PCAP + packet * (size // len(packet))
+    """A capture of packets of 256 kB."""
+    head = pack("<IIII", 1, 0, BLOCK, BLOCK)
+    return PCAP + b"".join(head + block for block in blocks(size))
 
 
 def no_lines(size: int) -> bytes:
     """A log of which one line takes all but the first 80 bytes."""
-    return LINE + bytes(size)
+    return LINE + b"".join(blocks(size))
 
 
 def zipped(*members: tuple[str, bytes]) -> bytes:

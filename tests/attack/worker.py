@@ -38,8 +38,16 @@ def read(source: str, path: str, options: Mapping[str, str]) -> tuple[int, int, 
             with pa.ipc.new_stream(out, batch.schema) as stream:
                 stream.write_batch(batch)
             rows += batch.num_rows
-    (line,) = [line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM:")]
-    return rows, int(line.split()[1]) * 1024, time.process_time() - begun
+    return rows, high_water(os.getpid()), time.process_time() - begun
+
+
+def high_water(process: int) -> int:
+    """The most resident memory that a process has taken; 0 if it has ended."""
+    try:
+        lines = Path(f"/proc/{process}/status").read_text().splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM:")), 0)
 
 
 def _rows(source: str, path: str, options: Mapping[str, str]) -> Iterator[pa.RecordBatch]:
