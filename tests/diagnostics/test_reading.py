@@ -79,6 +79,13 @@ def test_archive_gives_its_definitions_and_no_other_json(tmp_path: Path, suffix:
     assert report.diagnostics == []
 
 
+def test_archive_gives_definitions_in_the_other_notation_whatever_they_say(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "defs.zip", "w") as written:
+        written.writestr("Clock.krm", "Clock => data, max version 0\n")
+        written.writestr("Clock.txt", "no definition")
+    assert names(read(tmp_path / "defs.zip")[0], tmp_path) == ["defs.zip!Clock.krm"]
+
+
 def test_byte_order_mark_is_no_text(tmp_path: Path) -> None:
     (tmp_path / "Clock.json").write_bytes(b"\xef\xbb\xbf" + MESSAGE.encode())
     [source], report = read(tmp_path)

@@ -8,6 +8,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from kwirec import catalogue
+from kwirec.diagnostics.diagnostic import closest, did_you_mean
 
 PAGES = Path(__file__).parents[2] / "docs" / "rules"
 
@@ -51,3 +52,12 @@ def test_write_pages(tmp_path: Path) -> None:
 def test_index_links_every_page() -> None:
     for code in catalogue.CODES:
         assert f"[{code.number}]({code.number}.md)" in catalogue.index()
+
+
+@pytest.mark.parametrize(
+    ("word", "found"),
+    [("abcxy", "ABCde"), ("abdxy", None), ("String", "string"), ("strng", "string"), ("", None)],
+)
+def test_a_hint_shares_three_fifths_of_its_letters(word: str, found: str | None) -> None:
+    assert closest(word, ["string", "ABCde"]) == found
+    assert did_you_mean(word, ["string", "ABCde"]) == (f"did you mean `{found}`?" if found else "")
