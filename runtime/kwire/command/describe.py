@@ -53,6 +53,7 @@ def _run(options: argparse.Namespace) -> int:
         options.error(str(problem))
     found = {
         "name": cls.__name__,
+        "module": cls.__module__,
         "api_key": message.API_KEY,
         "versions": format_versions(message.VALID_VERSIONS, NEVER),
         "flexible": format_versions(message.FLEXIBLE_VERSIONS, message.VALID_VERSIONS),
@@ -118,6 +119,7 @@ def _text(found: dict[str, Any]) -> Iterator[str]:
     key = "" if found["api_key"] is None else f"API key {found['api_key']}, "
     yield f"{found['name']}: {key}versions {found['versions']}, flexible {found['flexible']}"
     yield from wrap(found["description"], WIDTH, initial_indent="  ", subsequent_indent="  ")
+    yield f"  The class is in {found['module']}, as are those of its structs."
     for field in found["fields"]:
         indent = "  " * (field["path"].count(".") + 1)
         yield ""
