@@ -145,6 +145,7 @@ def test_rows_beyond_the_first_are_data_in_which_no_text_ends_the_script() -> No
 def test_without_charts_a_page_is_small() -> None:
     bare = Report("bare", "Bare", ("One.",), (Table("t", "T", rows=(("b",),)).with_columns("a"),))
     assert len(page(bare)) < 20_000
+    assert len(Elements(page(bare)).named("script")) == 2, "the policy allows no other"
 
 
 @examples(0.5)

@@ -287,3 +287,19 @@ def test_a_list_from_an_engine_is_a_tuple() -> None:
     assert (table.rows, table.more, table.column("a")) == ((((1,), "x"),), 3, [(1,)])
     with pytest.raises(KeyError):
         table.with_rows([{"a": 1}])
+
+
+def test_csv_has_lists_as_text_and_empty_cells(tmp_path: Path) -> None:
+    rows: tuple[tuple[Cell, ...], ...] = (
+        (("a", "b"), (1, 2), "x", 1.5, True, START),
+        (None, None, None, None, None, None),
+        ((), (), "", 0.0, False, None),
+    )
+    table = Table("t", "T", rows=rows).with_columns("names", "numbers", "text", "share", "flag", "time")
+    _, flat, *_ = write_report(Report("r", "R", (), (table,)), tmp_path)
+    assert flat.read_text().splitlines() == [
+        '"names","numbers","text","share","flag","time"',
+        '"a, b","1, 2","x",1.5,true,2026-01-02 12:00:00.000000Z',
+        ",,,,,",
+        '"","","",0,false,',
+    ]
