@@ -17,6 +17,7 @@ from kwire.message import Struct
 from kwirec.diagnostics.diagnostic import Report
 from kwirec.driver import generate, load
 from kwirec.emitters.codecs import emit_module
+from kwirec.emitters.environment import docstring
 from kwirec.emitters.modules import class_names, group_modules
 from kwirec.emitters.write import format_text
 from kwirec.lowering import lower
@@ -111,3 +112,15 @@ def test_a_field_that_became_tagged_is_in_the_tags_of_later_versions_only(packag
     assert dial.encode(0).hex(" ") == "02 61 00"  # the string, no tags
     assert dial.encode(1).hex(" ") == "01 00 02 02 61"  # one tag: number 0, two bytes, the string
     assert [package.Dial.decode(dial.encode(version), version) for version in (0, 1)] == [dial, dial]
+
+
+@pytest.mark.parametrize("indent", [4, 8])
+def test_descriptions_are_broken_where_the_line_ends(indent: int) -> None:
+    longest = "ab " * 30 + "c" * (118 - indent - 6 - 90)
+    assert docstring(longest, indent=indent) == f'"""{longest}"""'
+    broken = docstring(longest + "c", indent=indent).split("\n")
+    assert (len(broken), broken[-1]) == (2, " " * indent + '"""')
+    assert "".join(broken).replace(" ", "") == f'"""{longest}c"""'.replace(" ", "")
+    for size in range(80, 240):
+        lines = (" " * indent + docstring("ab " * (size // 3) + "c" * (size % 3), indent=indent)).split("\n")
+        assert max(map(len, lines)) <= 118

@@ -197,6 +197,22 @@ def test_an_unlisted_file_is_reported_not_removed(tmp_path: Path) -> None:
     assert (tmp_path / "a.py").read_text() == "x = 1\n"
 
 
+@pytest.mark.parametrize(("files", "shown"), [(5, "f0, f1, f2, f3, f4"), (7, "f0, f1, f2, f3, f4 and 2 more")])
+def test_the_first_five_of_many_files_are_named(files: int, shown: str, tmp_path: Path) -> None:
+    for number in range(files):
+        (tmp_path / f"f{number}").write_text("mine")
+    with pytest.raises(OutputNotGeneratedError) as refused:
+        write(artifacts(a="x=1"), tmp_path, origin={})
+    why = "are not in a manifest.json of kwirec"
+    rest = "Move or delete them, or choose another folder"
+    assert str(refused.value) == f"{tmp_path.as_posix()} holds files that {why}: {shown}. {rest}"
+
+
+def test_the_lines_of_all_files_are_counted_whether_they_are_written_or_not(tmp_path: Path) -> None:
+    for _ in range(2):
+        assert write(artifacts(a="x=1\ny=2", b="z=3"), tmp_path, origin={}).lines == 3
+
+
 def test_caches_of_python_are_nobodys(tmp_path: Path) -> None:
     write(artifacts(a="x=1"), tmp_path, origin={})
     cache = tmp_path / "__pycache__" / "a.pyc"
