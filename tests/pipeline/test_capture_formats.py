@@ -397,9 +397,11 @@ def test_broken_bytes_in_the_middle_lose_only_what_they_hit(
 
 
 @pytest.mark.parametrize("order", ["<", ">"])
-def test_a_false_header_in_broken_bytes_is_none(path: Path, order: str) -> None:
-    """A header counts if another follows its packet, or the end of the file."""
-    false = struct.pack(order + "IIII", int(EPOCH), 0, 100, 100) + b"\xee" * 300
+@pytest.mark.parametrize("late", [False, True])
+def test_a_false_header_in_broken_bytes_is_none(path: Path, order: str, late: bool) -> None:
+    """A header counts if another follows its packet, or the end of the file, and if its time is near the first."""
+    head = struct.pack(order + "IIII", int(EPOCH) + (5_000_000 if late else 0), 0, 100, 100)
+    false = (head + b"\xee" * 100) * (3 if late else 1) + b"\xee" * 200
     data = write_pcap(path, WHOLE, order=order).read_bytes()
     at, end = 24, len(data)
     for _ in range(5):

@@ -25,10 +25,10 @@ from kwire_kafka import (
     SaslAuthenticateRequest,
     SaslHandshakeRequest,
 )
-from kwire_spark.capture import Piece, read_pieces
+from kwire_spark.capture import Broken, Piece, read_pieces
 from kwire_spark.columns import EXCHANGES
 from kwire_spark.frames import ConnectionProjection, ConnectionRows, frame_batches
-from kwire_spark.frames.projection import ALL, CODES
+from kwire_spark.frames.projection import ALL, CODES, Table
 from kwire_spark.unread import HTTP, MISSING, NO_FRAME, PARTIAL, STRAY
 from tests.pipeline.capture_files import Conversation, Segment, merged, packets, recorded, recordings, write_pcap
 from tests.pipeline.connection_pieces import answered, asked, cells, conversation_pieces, gap, pieces, values
@@ -179,6 +179,25 @@ def test_a_newer_version_of_api_versions_that_falls_back_says_that_it_is_newer()
     (row,) = values(given, "version", "response_version", "outcome", "reason", table="exchanges")
     assert row[:3] == (99, 0, "answered")
     assert row[3].startswith("ApiVersions 99 is newer than")
+
+
+def test_the_contents_of_an_envelope_are_rows_if_only_codes_are_wanted() -> None:
+    inner = PROTOCOL.encode_request(HeartbeatRequest(), 4, correlation_id=9, client_id="you")
+    reply = PROTOCOL.encode_response(BEATEN, 4, correlation_id=9)
+    given = [asked(EnvelopeRequest(request_data=inner), 0, 1), answered(EnvelopeResponse(response_data=reply), 0, 1)]
+    both = [frame_batches(pieces(given), FACTS, table="exchanges", bodies=bodies) for bodies in (ALL, CODES)]
+    all_of_it, codes = ([row for batch in batches for row in batch.to_pylist()] for batches in both)
+    assert [(row["api"], row["client_id"]) for row in codes] == [("Envelope", "me"), ("Heartbeat", "you")]
+    assert codes == all_of_it
+
+
+def test_a_problem_of_a_file_has_its_bytes_and_packets() -> None:
+    problem = Broken("a.pcap", 24, "cut off", unread=50, packets=3)
+    tables: dict[Table, dict[str, int]] = {"exchanges": {"unread": 50, "packets": 3}, "frames": {"size": 50}}
+    for table, expected in tables.items():
+        (row,) = cells([problem], table=table)
+        found = {name: value for name, value in row.items() if value is not None}
+        assert found == {"source": "a.pcap", "position": 24, "_corrupt": "cut off"} | expected
 
 
 def test_a_client_that_goes_on_was_accepted() -> None:

@@ -102,7 +102,7 @@ def some(*rows: dict[str, Any]) -> pa.Table:
 def test_a_table_of_an_older_kwire_is_no_all_clear(call: Call, tmp_path: Path, command: str) -> None:
     written(tmp_path / "old", "clients", some(client()).drop_columns(["bytes", "begun"]))
     exchanges = pa.Table.from_pylist([exchange()], EXCHANGES)
-    written(tmp_path / "old", "exchanges", exchanges.drop_columns(["unread"]))
+    written(tmp_path / "old", "exchanges", exchanges.drop_columns(["unread", "packets"]))
     (tmp_path / "old" / "clients" / "_kwire").write_bytes(b"")
     code, told, _ = call(command, tmp_path / "old", "--min-coverage", 0)
     assert code == 4

@@ -292,6 +292,18 @@ def test_a_cut_packet_is_data_and_a_gap() -> None:
     assert told(reassembled(made)) == [(CLIENT, b"first que"), ("gap", CLIENT, 5), *joined(TALK)[1:]]
 
 
+@pytest.mark.parametrize("cut", [1, 2, 13, 14])
+def test_each_byte_that_was_cut_off_is_missing(cut: int) -> None:
+    made = packets(TALK, acks=False)
+    at = next(number for number, packet in enumerate(made) if packet.data)
+    found = reassembled([*made[:at], replace(made[at], cut=cut), *made[at + 1 :]])
+    data = made[at].data
+    assert told(found)[: 2 if cut < 14 else 1] == [
+        *([(CLIENT, data[:-cut])] if cut < len(data) else []),
+        ("gap", CLIENT, cut),
+    ]
+
+
 def test_a_capture_may_begin_mid_connection() -> None:
     made = packets(TALK, acks=False)[4:]
     pieces = reassembled(made)
