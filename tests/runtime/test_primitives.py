@@ -8,6 +8,7 @@ import pytest
 
 from kwire import DecodeError
 from kwire.primitives import read_int16, read_uvarint, read_varint
+from kwire.wire import read_i8s, read_i16s, read_i32s, read_i64s
 
 Read = Callable[[bytes, int], tuple[int, int]]
 
@@ -62,3 +63,12 @@ def test_trap_12_varints_end(read: Read) -> None:
 def test_offsets_outside_of_data(read: Read, offset: int) -> None:
     with pytest.raises(DecodeError):
         read(b"abc", offset)
+
+
+@pytest.mark.parametrize("count", range(6))
+def test_arrays_of_any_length_have_their_numbers_in_order(count: int) -> None:
+    """Short ones are read without a loop."""
+    for size, read in ((1, read_i8s), (2, read_i16s), (4, read_i32s), (8, read_i64s)):
+        numbers = [(-1) ** number * (number + 3) for number in range(count)]
+        data = b"".join(number.to_bytes(size, "big", signed=True) for number in numbers)
+        assert read(b"\x55" * 9 + data + b"\x55" * 9, 9, count) == numbers

@@ -146,6 +146,7 @@ def test_no_response_is_none() -> None:
         (SINCE_1_0.replace("PRODUCE", "PRODUCT"), "unknown API PRODUCT"),
         (AT_0_9[0].replace("Version", "Virsion"), "no API or no version"),
         (SINCE_1_0[:60] + SINCE_1_0, "it is cut off, and another line follows"),
+        (SINCE_1_0[:160] + SINCE_1_0, "it is cut off, and another line follows"),
         ("DEBUG Completed request:Reques", "ends before"),
         ("DEBUG Completed request:{api_ke", "ends before"),
     ],
