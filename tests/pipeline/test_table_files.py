@@ -195,3 +195,13 @@ def test_of_a_table_that_is_dated_each_date_has_one_file_while_few_are_open(tmp_
     write_parquet([], TIMES, str(tmp_path), "times", by_date=True)
     (only,) = (tmp_path / "times").rglob("*.parquet")
     assert only.parent == tmp_path / "times"
+
+
+def test_large_values_are_not_copied_for_statistics_and_dictionaries(tmp_path: Path) -> None:
+    """Only they are left out: other columns can still be filtered."""
+    batch = pa.record_batch([pa.array([b"value"], pa.binary()), pa.array([1])], ["value", "number"])
+    path, _ = write_parquet([batch], batch.schema, str(tmp_path), "t")
+    (file,) = Path(path).glob("*.parquet")
+    value, number = (parquet.read_metadata(file).row_group(0).column(index) for index in range(2))
+    assert (value.is_stats_set, value.has_dictionary_page) == (False, False)
+    assert (number.is_stats_set, number.has_dictionary_page) == (True, True)

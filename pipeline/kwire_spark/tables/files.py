@@ -159,12 +159,16 @@ class ParquetTable:
     def _writer(self, partition: str) -> ParquetWriter:
         from pyarrow.parquet import ParquetWriter
 
+        from kwire_spark.rows import BINARY
+
         if (writer := self._open.pop(partition, None)) is None:
             self._close(MOST_OPEN - 1)
             path = private_folder(self._folder / partition) / f"part-{self._files:05}.snappy.parquet"
             self._files += 1
             file = open(path, "xb", opener=partial(os.open, mode=0o600))  # noqa: SIM115
-            writer = ParquetWriter(file, self._schema)
+            # statistics and dictionaries would copy values, of which one may have 40 MB
+            plain = [field.name for field in self._schema if field.type != BINARY]
+            writer = ParquetWriter(file, self._schema, use_dictionary=plain, write_statistics=plain)
             writer.file_handle = file  # which closes it with the writer
         self._open[partition] = writer
         return writer
