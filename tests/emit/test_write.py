@@ -44,8 +44,9 @@ def test_python_is_formatted_and_other_files_are_not(tmp_path: Path) -> None:
 
 def test_a_second_run_writes_nothing(tmp_path: Path) -> None:
     first = write(artifacts(a="x=1", b="y=2"), tmp_path, origin={})
-    before = tree(tmp_path)
+    before, manifest = tree(tmp_path), (tmp_path / MANIFEST).stat().st_ino
     second = write(artifacts(a="x=1", b="y=2"), tmp_path, origin={})
+    assert (tmp_path / MANIFEST).stat().st_ino == manifest
     assert first.written == ["a.py", "b.py", MANIFEST]
     assert (second.written, second.removed, second.unchanged) == ([], [], 3)  # with the manifest
     assert tree(tmp_path) == before

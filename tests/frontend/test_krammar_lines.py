@@ -167,6 +167,10 @@ FIELDS: list[tuple[Node, str, str, list[str]]] = [
         [],
     ),
     (field("A", "int8", default="0x10"), "A: int8(0x10)", "A: int8(0x10)", []),
+    *(
+        (field("A", kind, default="7"), f"A: {kind}(7)", f"A: {kind}(7)", [])
+        for kind in ("int8", "int16", "uint16", "int32", "uint32", "int64")
+    ),
     (field("A", "bool", default=True), "A: bool(true)", "A: bool(true)", []),
     (field("A", "bool", default="true"), "A: bool(true)", "A: bool(true)", []),
     (field("A", default="null"), "A: string(null)", "A: string(null)", []),

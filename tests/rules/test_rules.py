@@ -213,6 +213,13 @@ FINDINGS: dict[str, tuple[str, list[str]]] = {
         files(request(headerVersions={"0": "1", "1": "2", "1+": "2"}), response()),
         ['K714 - "1+" + "1"'],
     ),
+    "the highest headers and those beyond": (
+        files(
+            request(headerVersions={"0": "1", "1": "2", "2+": "3"}),
+            response(headerVersions={"0": "0", "1": "1", "2+": "2"}),
+        ),
+        ['K715 - "3"', 'K715 - "2"'],
+    ),
     "headers without a range": (files(request(headerVersions={}), response()), ['K714 - "ClockRequest" + "0-2"']),
     "tagged but in no version": (
         clock(field("Zone", versions="none", taggedVersions="1+", tag=0)),
