@@ -19,6 +19,7 @@ from kwire.records.loops import MAX_OBJECTS
 from tests.effort import examples
 from tests.fuzz.columns import run_fields
 from tests.runtime.records.test_record_properties import logs
+from tests.runtime.records.test_record_reader import around, headers
 
 Row = tuple[Any, ...]
 
@@ -240,6 +241,26 @@ def test_timestamps_of_any_unit_become_milliseconds() -> None:
         times = pa.array([7000, None], TIMESTAMP).cast(kind)
         written = write_records(pa.table({"timestamp": times}))
         assert written == encode_batch([Record(timestamp=7000), Record(timestamp=-1)]), kind
+
+
+def test_finer_timestamps_are_cut_to_milliseconds() -> None:
+    times = pa.array([7_000_999], pa.timestamp("us", "UTC"))
+    assert write_records(pa.table({"timestamp": times})) == encode_batch([Record(timestamp=7000)])
+
+
+@pytest.mark.parametrize("code", [5, 6, 7])
+def test_codecs_that_there_are_not_have_their_number(code: int) -> None:
+    data = bytearray(batch_of(b"a"))
+    data[22] = code
+    assert read_records(bytes(data), ["codec"], verify=False).table().to_pydict() == {"codec": [f"unknown {code}"]}
+
+
+@pytest.mark.slow
+def test_headers_have_the_limit_of_all_readers() -> None:
+    half = MAX_OBJECTS // 2
+    for data in (around(headers(MAX_OBJECTS)), around(headers(half) * 2, 2)):
+        with pytest.raises(RecordsLimitError):
+            read_records(data, ["headers"], verify=False).table()
 
 
 def test_keys_of_headers_that_are_not_text_are_replaced() -> None:

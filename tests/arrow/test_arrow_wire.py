@@ -281,3 +281,6 @@ def test_two_gigabytes_at_once_are_an_error(monkeypatch: pytest.MonkeyPatch) -> 
     assert buffers.MOST_BYTES == 2**31 - 1
     with pytest.raises(ValueError, match="bytes of frames: the limit is 10, decode fewer at a time"):
         ARROW["HeartbeatRequest"].decode(beats("a", "b"), 4)
+    (one,) = beats("a")
+    monkeypatch.setattr(wire, "MOST_BYTES", len(one))
+    assert ARROW["HeartbeatRequest"].decode([one], 4).rows == [0]

@@ -184,6 +184,7 @@ def test_reasons() -> None:
     assert negotiate("4.1.1", "4.1.1")[71].reason == "unadvertised"
     assert negotiate("4.1.1", "4.1.1")[88].reason == "unstable"
     assert negotiate("4.1.1", "4.1.1", unstable=True)[88].version == 0
+    assert RELEASES.changes("4.1.1", "4.1.1", "4.1.1", unstable=True) == []
     assert negotiate("4.1.1", "4.1.1", unstable=True)[22].version == 6
     assert negotiate("4.1.1", "4.1.1")[22].version == 5
     assert negotiate("4.1.1", "4.1.1", listener="broker")[52].reason == "listener"

@@ -92,6 +92,9 @@ def test_fields_link_to_the_guide_and_records_do_not() -> None:
     assert (f"{at}.topic_data.partition_data.records", "records") in links
     assert ("https://a.example/headers.html#request_header-v2.client_id", "client_id") in links
     assert ("https://a.example/headers.html#request_header-v2.request_api_key", "api_key") in links
+    envelope = PROTOCOL.encode_request(EnvelopeRequest(request_data=REQUEST), 0, correlation_id=1)
+    page = trace_page({"": trace_request(PROTOCOL, envelope)}, THERE)
+    assert '<a href="https://a.example/api/heartbeat.html#request-v4.group_id" rel="noreferrer">group_id</a>' in page
     assert not [name for _, name in links if name in ("batch[0]", "crc", "tagged fields")]
 
 

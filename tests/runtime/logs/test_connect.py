@@ -131,7 +131,7 @@ def test_a_trace_has_a_line_for_each_value(topic: str, key: bytes, value: bytes,
     keys, values = trace_record(PROTOCOL, topic, key, value)
     assert keys
     assert values
-    assert topic == OFFSETS or [span.meaning for span in keys.spans] == [name]
+    assert topic == OFFSETS or [(span.name, span.meaning) for span in keys.spans] == [("key", name)]
     for trace, data in ((keys, key), (values, value)):
         assert (trace.error, trace.end) == (None, len(data))
         ends = [span.end for span in trace.spans]
