@@ -524,3 +524,19 @@ def test_only_a_refused_api_versions_is_answered_in_version_0(tmp_path: Path, co
     assert fast["error_codes"] == [code]
     assert (fast["response_version"] == 0) == (code == 35)
     assert {name: slow[name] for name in FACTS} == fast
+
+
+@pytest.mark.parametrize(("between", "is_whole"), [(1999, True), (2000, False)])
+def test_an_entry_of_too_many_lines_is_not_read_as_one(tmp_path: Path, between: int, is_whole: bool) -> None:
+    entry = next(line for line in lines("2.7.2") if b"Completed request:" in line and b";totalTime:" in line)
+    broken = entry.replace(b" from connection", b"\n" * (between + 1) + b" from connection", 1)
+    first, *others = of(tmp_path, broken)
+    assert (first["_corrupt"] is None, others) == (is_whole, [])
+
+
+@pytest.mark.parametrize(("size", "is_whole"), [(1_900_000, True), (2_200_000, False)])
+def test_an_entry_that_is_too_long_is_not_read_as_one(tmp_path: Path, size: int, is_whole: bool) -> None:
+    entry = next(line for line in lines("2.7.2") if b"Completed request:" in line and b";totalTime:" in line)
+    at = entry.index(b" from connection")
+    first, *others = of(tmp_path, entry[:at] + 2 * (b"\n" + b"x" * size) + b"\n" + entry[at:])
+    assert (first["_corrupt"] is None, others) == (is_whole, [])
