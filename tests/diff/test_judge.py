@@ -196,3 +196,11 @@ def test_what_was_unstable_breaks_nobody_under_a_new_name_either(diff: Diff) -> 
     after = clock(field("A", "int16", versions="2+"), name="Watch", aliases=["Clock"])
     found = {one.rule.name: one.severity for one in diff(before, after, Level.WIRE).findings}
     assert found["FIELD_TYPE_CHANGED"] is Severity.WARNING
+
+
+def test_a_finding_names_the_message_and_field_of_the_new_side(diff: Diff) -> None:
+    found = diff(clock(field("A")), clock(field("B"), name="Watch", aliases=["Clock"]), Level.JSON).findings
+    assert [(one.diagnostic.message_name, one.diagnostic.field_path) for one in found] == [
+        ("Watch", None),
+        ("Watch", "B"),
+    ]

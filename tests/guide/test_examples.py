@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,8 +14,9 @@ from kwire_kafka import PROTOCOL
 from kwirec.emitters.modules import group_modules
 from kwirec.guide.batches import batches
 from kwirec.guide.examples import Example, Examples, Recorded, read_examples
+from kwirec.guide.messages import fields_of_spans
 from kwirec.guide.site import Inputs
-from kwirec.guide.spans import BadExampleError, read
+from kwirec.guide.spans import BadExampleError, Span, read
 from kwirec.ir.schema import MessageKind
 from kwirec.lowering.layout import (
     SCALARS,
@@ -150,3 +152,14 @@ def test_the_newest_version_that_was_recorded_is_shown(union: Inputs) -> None:
         found = Examples(union.layouts, [frame(version) for version in order], classes)
         assert found.of(message, layouts[1], alike).version == alike[1]
     assert Examples(union.layouts, [], classes).of(message, layouts[1], alike).version == alike[-1]
+    longer = replace(frame(alike[0]), data=frame(alike[0]).data + b"\0\0")
+    with pytest.raises(
+        BadExampleError, match=rf"^HeartbeatRequest v{alike[0]}: 2 bytes after the end of the message$"
+    ):
+        Examples(union.layouts, [longer], classes).of(message, layouts[1], alike)
+
+
+def test_fields_of_a_header_are_no_fields_of_the_message() -> None:
+    spans = [Span(0, 1, 0, name, name, name, 1, "int8") for name in ("client_id", "client_id", "other")]
+    found = fields_of_spans(Example(0, "", b"abc", tuple(spans), body=1), {"client_id": 4})
+    assert [number for _, number in found] == [-1, 4, -1]

@@ -160,6 +160,11 @@ FINDINGS: dict[str, tuple[str, list[str]]] = {
         ),
         ['K207 - "Clock"', 'K207 Zone "Zone"'],
     ),
+    "no descriptions in the indentation notation": (
+        "// Clock.krm\n\nClock => data, max version 0, flexible v0+\n  Hour: int8\n  // Where.\n"
+        "  Zones: [=>Zone]\n    // Its name.\n    Name: string\n",
+        ["K207 - Clock", "K207 Hour Hour", "K207 Zones Zone"],
+    ),
     "descriptions of the message alone": (
         clock(
             field("Zone", "Zone", about=ABSENT, structAbout=" ", fields=[field("City")]),
