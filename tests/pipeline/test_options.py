@@ -6,6 +6,7 @@ import io
 import json
 import pickle
 import re
+import time
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from importlib import import_module
@@ -245,6 +246,15 @@ def test_ports_are_from_1_to_65535() -> None:
 )
 def test_times(text: str, seconds: float | None) -> None:
     assert Options({"start": text}).time("start") == seconds
+
+
+def test_times_without_a_zone_are_of_utc_wherever_this_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as there:
+        there.setenv("TZ", "Asia/Tokyo")
+        time.tzset()
+        found = Options({"start": "1970-01-02T00:00:10"}).time("start")
+    time.tzset()
+    assert found == 86_410.0
 
 
 @pytest.mark.parametrize(
