@@ -233,3 +233,15 @@ def test_a_paragraph_that_begins_like_the_name_of_a_struct_is_of_the_field() -> 
     assert split_struct_doc(["All.", "", "Topic: one."], "Topic") == ("All.", "one.")
     lines = join_struct_doc("All.\n\nTopics are many.", "Topic", "", 60)
     assert split_struct_doc(lines, "Topic") == ("All.\n\nTopics are many.", None)
+
+
+@pytest.mark.parametrize(("suffix", "found"), [("", ["struct `Zone` is defined twice"]), (".krm", [])])
+def test_a_struct_of_another_file_has_the_same_name(suffix: str, found: list[str]) -> None:
+    """franz-go has one name for all files."""
+    struct = "Zone => not top level, no encoding\n  A: int8\n\n"
+    texts = [
+        f"{struct}{name}Request => key {key}, max version 0\n  Zone: Zone\n" for key, name in enumerate(("A", "B"))
+    ]
+    report = Report()
+    link([parse(Source(f"{number}{suffix}", text), report) for number, text in enumerate(texts)], report)
+    assert [one.message for one in report.diagnostics if one.code.severity.value == "error"] == found

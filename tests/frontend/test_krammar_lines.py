@@ -341,3 +341,23 @@ def test_a_field_with_a_description_of_its_own_has_that() -> None:
 def test_no_version_is_tagged_where_the_line_says_so() -> None:
     [one] = read("  A: int8 // v1+, tag 0, tagged none\n")
     assert (str(one.versions and one.versions.value), one.tagged_versions) == ("1+", None)
+
+
+@pytest.mark.parametrize(
+    ("valid", "line", "franz_go", "lost"),
+    [
+        ("0-2", "max version 2", "max version 2", []),
+        ("1-2", "max version 2, min version 1", "max version 2", ["min version"]),
+        ("1+", "versions v1+", "", ["versions"]),
+        ("5-4", "versions v5-v4", "", ["versions"]),
+    ],
+)
+def test_versions_in_the_head_of_a_request(valid: str, line: str, franz_go: str, lost: list[str]) -> None:
+    document = parse(Source("ClockRequest.json", request(validVersions=valid, flexibleVersions="none")), Report())
+    told: list[tuple[Dialect | None, str, list[str]]] = [(None, line, []), ("franz-go", franz_go, lost)]
+    for dialect, expected, losses in told:
+        report = Report()
+        files = krammar_files([(PurePosixPath(), document.messages[0])], report, dialect=dialect)
+        heads = [text for text in "".join(files.values()).splitlines() if "=>" in text]
+        assert heads == [", ".join(filter(None, ["ClockRequest => key 900", expected]))]
+        assert [one.message.removeprefix(NO_PLACE).partition("`")[0] for one in report.diagnostics] == losses
