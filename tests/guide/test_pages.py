@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Mapping
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 from syrupy.assertion import SnapshotAssertion
@@ -139,12 +140,11 @@ class Shown(HTMLParser):
         self.lines[-1] += text if self.is_shown else ""
 
 
-@pytest.fixture(scope="module")
-def pages(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
-    folder = tmp_path_factory.mktemp("clocks")
+def made(folder: Path, *releases: str) -> Mapping[str, str]:
+    """The pages of all definitions, with a history of these releases."""
     texts = {f"{name}.json": text for name, text in DEFINITIONS.items()} | {
         "releases.json": json.dumps(
-            {name: {"source": f"source of {name}", "apis": apis} for name, apis in RELEASES.items()}
+            {name: {"source": f"source of {name}", "apis": RELEASES[name]} for name in releases}
         ),
         "layouts.json": json.dumps(LAYOUTS),
         "exceptions.json": json.dumps(EXCEPTIONS),
@@ -160,6 +160,11 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
         (folder / name).write_text(text, "utf-8")
     given = guide_inputs(loaded(folder), [folder], title="Clocks", package="clocks", docs=[folder / "docs"])
     return {one.path: one.text for one in emit_site(given) if one.path.endswith(".html")}
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
+    return made(tmp_path_factory.mktemp("clocks"), *RELEASES)
 
 
 PAGES = [
@@ -198,3 +203,10 @@ def test_tables_can_be_reached_by_keys_and_say_what_their_cells_are(pages: Mappi
     assert "<pre>" not in text
     if not path.startswith(("guide/", "project/")):
         assert all('scope="' in head for head in re.findall(r"<th\b[^>]*>", text))
+
+
+@pytest.mark.parametrize(("releases", "shown"), [(["1.0.0"], 0), (["1.0.0", "1.1.0"], 1), (["1.1.0", "2.0.0"], 2)])
+def test_a_page_shows_the_newest_stable_version(tmp_path: Path, releases: list[str], shown: int) -> None:
+    page = made(tmp_path, *releases)["api/clock.html"]
+    assert re.findall(r'name="request-version" value="(\d)" checked', page) == [str(shown)]
+    assert f'<p class="facts" aria-live="polite">Version {shown}: ' in page
