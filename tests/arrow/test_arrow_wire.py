@@ -5,11 +5,13 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from librt.strings import BytesWriter
 
 import clockwork_wire
 from clockwork_wire.arrow import ARROW as CLOCKWORK
 from kwire import LIKE_KAFKA, DecodeError
 from kwire.arrow import Columns, buffers, wire
+from kwire.columns.rows import signed
 from kwire.errors import UnknownColumnError
 from kwire.interpreter import large
 from kwire.message import Message
@@ -284,3 +286,15 @@ def test_two_gigabytes_at_once_are_an_error(monkeypatch: pytest.MonkeyPatch) -> 
     (one,) = beats("a")
     monkeypatch.setattr(wire, "MOST_BYTES", len(one))
     assert ARROW["HeartbeatRequest"].decode([one], 4).rows == [0]
+
+
+@pytest.mark.parametrize(
+    ("offset", "stride", "size"), [(-1, 8, 4), (5, 8, 4), (0, 8, 3), (0, 2, 4), (0, 7, 4), (8, 8, 1)]
+)
+def test_numbers_are_taken_from_within_the_rows_only(offset: int, stride: int, size: int) -> None:
+    """Natively nothing else keeps it from reading elsewhere."""
+    rows = BytesWriter()
+    rows.write(bytes(range(16)))
+    with pytest.raises(ValueError, match="numbers are not in the rows"):
+        signed(rows, offset, stride, size)
+    assert signed(rows, 4, 8, 4) == bytes((7, 6, 5, 4, 15, 14, 13, 12))

@@ -120,6 +120,13 @@ def test_error_codes_in_either_notation(text: str) -> None:
     assert (parsed(text).error_codes, parsed(text).response_throttle_ms) == ([3], 7)
 
 
+def test_constants_are_names_of_apis() -> None:
+    renamed = {"ALTER_ISR": "AlterPartition"}
+    for key, constant in enumerate(API_KEYS):
+        name = renamed.get(constant) or constant.title().replace("_", "")
+        assert PROTOCOL.api_name(key).lower() == name.lower()
+
+
 def test_a_client_id_may_look_like_a_connection() -> None:
     name = "a from connection 1.1.1.1:1-2.2.2.2:2-0;totalTime:1,sendTime:2"
     line = parsed(SINCE_1_0.replace("clientId=a, b=c", f"clientId={name}"))
