@@ -20,7 +20,7 @@ from kwire_spark.frames import ConnectionProjection, ConnectionRows, batches
 from kwire_spark.frames.context import MAX_CONTEXTS, ContextCache
 from kwire_spark.frames.identity import Client
 from kwire_spark.frames.projection import Table
-from kwire_spark.rows import LAYOUTS, Layout, Row, exchange_row
+from kwire_spark.rows import LAYOUTS, Layout, Row, exchange_row, micros
 from tests.pipeline.capture_files import EPOCH
 from tests.pipeline.connection_pieces import answered, asked, cells, pieces
 
@@ -33,6 +33,11 @@ def test_bytes_are_columns_as_arrow_makes_them(values: list[bytes | None]) -> No
     batch = Layout("raw", schema).batch([(value,) for value in values]) if values else None
     assert batch is None or batch.column(0).equals(pa.array(values, pa.binary()))
     assert batch is None or batch.validate(full=True) is None
+
+
+def test_times_keep_their_microseconds() -> None:
+    for micro in range(0, 1_000_000, 997):
+        assert micros(1_700_000_000 + micro / 1_000_000) == 1_700_000_000_000_000 + micro
 
 
 @pytest.mark.parametrize(("table", "full"), [("frames", FRAMES), ("exchanges", EXCHANGES)])
