@@ -337,7 +337,7 @@ WHOLE = [
     File("metrics of 16 MB", "metrics.json", lambda: metrics(16 * MB), "metrics"),
     File("a request of 3 MB", "frame", lambda: quotas(3 * MB), "kwire decode"),
     File("50,000 requests", "frame", lambda: FETCH * 50_000, "kwire decode"),
-    File("a request of 90 MB of records", "frame", lambda: produced(90 * MB), "kwire decode"),
+    File("a request of 60 MB of records", "frame", lambda: produced(60 * MB), "kwire decode"),
     File("an answer of 2 MB", "answer", lambda: nodes(2 * MB), "kwire broker"),
     File("an answer of 4 MB", "answer", lambda: nodes(4 * MB), "kwire broker"),
     File("an answer of 2 MB, empty topics", "answer", lambda: empty_topics(2 * MB), "kwire call"),
