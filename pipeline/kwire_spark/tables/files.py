@@ -144,11 +144,15 @@ class ParquetTable:
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Write rows: a row group for those of each partition, or more if they are large."""
-        from kwire_spark.rows import by_bytes
+        from pyarrow import default_memory_pool
+
+        from kwire_spark.rows import BATCH_BYTES, by_bytes
 
         for partition, rows in _by_date(batch) if self._by_date else (("", batch),):
             for part in by_bytes(rows):
                 self._writer(partition).write_batch(part)
+                if part.nbytes > BATCH_BYTES:
+                    default_memory_pool().release_unused()  # which is kept for the next large row otherwise
 
     def close(self) -> None:
         """Close all files; of a table without rows, one with its columns."""
