@@ -35,9 +35,11 @@ def test_bytes_are_columns_as_arrow_makes_them(values: list[bytes | None]) -> No
     assert batch is None or batch.validate(full=True) is None
 
 
-def test_times_keep_their_microseconds() -> None:
-    for micro in range(0, 1_000_000, 997):
-        assert micros(1_700_000_000 + micro / 1_000_000) == 1_700_000_000_000_000 + micro
+@pytest.mark.parametrize(
+    ("nanos", "expected"), [(0, 0), (123_456_000, 123_456), (123_456_400, 123_456), (123_456_700, 123_457)]
+)
+def test_times_are_rounded_to_microseconds(nanos: int, expected: int) -> None:
+    assert micros(1_700_000_000 + nanos / 1e9) == 1_700_000_000_000_000 + expected
 
 
 @pytest.mark.parametrize(("table", "full"), [("frames", FRAMES), ("exchanges", EXCHANGES)])
