@@ -36,7 +36,7 @@ def test_bytes_are_columns_as_arrow_makes_them(values: list[bytes | None]) -> No
 
 
 @pytest.mark.parametrize(
-    ("nanos", "expected"), [(0, 0), (123_456_000, 123_456), (123_456_400, 123_456), (123_456_700, 123_457)]
+    ("nanos", "expected"), [(0, 0), (123_456_000, 123_456), (123_456_200, 123_456), (123_456_700, 123_457)]
 )
 def test_times_are_rounded_to_microseconds(nanos: int, expected: int) -> None:
     assert micros(1_700_000_000 + nanos / 1e9) == 1_700_000_000_000_000 + expected
