@@ -15,7 +15,7 @@ from pyarrow import parquet
 
 from kwire_spark.columns import CLIENTS, EXCHANGES, PROBLEMS
 from kwire_spark.command import run
-from kwire_spark.stored import Origin, StoredTable, are_complete, of_clients, stored_tables
+from kwire_spark.stored import Origin, StoredTable, are_complete, of_clients, parquet_files, stored_tables
 from kwire_spark.tables.clients import clients
 from kwire_spark.tables.files import write_parquet
 from tests.pipeline.capture_files import Conversation, packets, recorded, write_pcap
@@ -114,6 +114,18 @@ def test_clients_that_were_partly_counted_by_an_older_kwire_are_no_all_clear(cal
     table = pa.Table.from_batches(clients(old, old).table.batches(CLIENTS), CLIENTS)
     written(tmp_path, "kept", table)
     assert call("readiness", tmp_path / "kept")[0] == 4
+
+
+def test_the_files_of_a_table_are_its_own_and_those_of_its_partitions(tmp_path: Path) -> None:
+    names = ["b.parquet", "date=1/hour=2/a.parquet", "date=1/c.parquet"]
+    for name in [*names, "sub/d.parquet", ".e.parquet", "_f.parquet", "date=1/_g.parquet", "notes.txt", "_kwire"]:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    assert [path.relative_to(tmp_path).as_posix() for path in parquet_files(tmp_path)] == [
+        "b.parquet",
+        "date=1/c.parquet",
+        "date=1/hour=2/a.parquet",
+    ]
 
 
 def test_which_tables_belong_together() -> None:
