@@ -147,7 +147,7 @@ WITHIN = st.fixed_dictionaries(
         "errorCode": st.sampled_from([0, 3, 35, -1, 2**15 - 1]),
         "partitionErrorCode": st.just(7),
         "throttleTimeMs": st.sampled_from([0, 40]),
-        "acks": st.sampled_from([0, 1, -1, 0.5]),
+        "acks": st.sampled_from([1, -1, 0.5]),
         "name": TEXTS,
         "topics": st.lists(st.fixed_dictionaries({"name": TEXTS, "errorCode": st.sampled_from([0, 5])}), max_size=2),
     },
@@ -167,12 +167,14 @@ def logged(draw: st.DrawFn) -> bytes:
     header |= draw(st.sampled_from([{}, {"requestApiVersionDeprecated": True}]))
     software = {"clientSoftwareName": draw(TEXTS), "clientSoftwareVersion": draw(TEXTS)}
     first = software if header["requestApiKey"] == 18 and draw(st.booleans()) else {}
+    response = draw(st.sampled_from([None, ""]) | WITHIN)
+    last = {"acks": 0} if not isinstance(response, dict) and draw(st.booleans()) else {}
     times = ["totalTimeMs", "requestQueueTimeMs", "localTimeMs", "remoteTimeMs"]
     whole = {
         "isForwarded": draw(st.booleans()),
         "requestHeader": header,
-        "request": first | draw(WITHIN),
-        "response": draw(st.sampled_from([None, ""]) | WITHIN),
+        "request": first | draw(WITHIN) | last,
+        "response": response,
         "connection": draw(TEXTS),
         **{name: draw(MILLISECONDS) for name in times},
         "throttleTimeMs": 0,
