@@ -193,9 +193,14 @@ CASES: dict[str, tuple[str, str, list[str]]] = {
     ),
     # Attributes
     "whether a field may be left out counts where both sides have versions without it": (
-        clock(field("A", versions="1+"), field("B", versions="1+"), field("C")),
-        clock(field("A", versions="1+", ignorable=True), field("B", ignorable=True), field("C", ignorable=True)),
-        ["FIELD_IGNORABLE_CHANGED A 1,2", "FIELD_ADDED_TO_VERSION B 0"],
+        clock(field("A", versions="1+"), field("B", versions="1+"), field("C"), field("D", "int8")),
+        clock(
+            field("A", versions="1+", ignorable=True),
+            field("B", ignorable=True),
+            field("C", ignorable=True),
+            field("D", "int8", versions="1+", ignorable=True),
+        ),
+        ["FIELD_REMOVED_FROM_VERSION D 0", "FIELD_IGNORABLE_CHANGED A 1,2", "FIELD_ADDED_TO_VERSION B 0"],
     ),
     "a string becomes bytes that may be null": (
         clock(field("A", "string")),

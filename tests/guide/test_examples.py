@@ -11,10 +11,12 @@ import pytest
 from kwire.records import Record, encode_batch
 from kwire.trace import expand_records, trace_message, trace_request, trace_response
 from kwire_kafka import PROTOCOL
+from kwirec.emitters.compat_matrix import message_matrix
 from kwirec.emitters.modules import group_modules
 from kwirec.guide.batches import batches
 from kwirec.guide.examples import Example, Examples, Recorded, read_examples
-from kwirec.guide.messages import fields_of_spans
+from kwirec.guide.messages import fields_of_spans, message_view
+from kwirec.guide.releases import Releases
 from kwirec.guide.site import Inputs
 from kwirec.guide.spans import BadExampleError, Span, read
 from kwirec.ir.schema import MessageKind
@@ -163,3 +165,21 @@ def test_fields_of_a_header_are_no_fields_of_the_message() -> None:
     spans = [Span(0, 1, 0, name, name, name, 1, "int8") for name in ("client_id", "client_id", "other")]
     found = fields_of_spans(Example(0, "", b"abc", tuple(spans), body=1), {"client_id": 4})
     assert [number for _, number in found] == [-1, 4, -1]
+
+
+@pytest.mark.parametrize(
+    ("name", "package", "command"),
+    [
+        ("HeartbeatRequest", "", "kwire decode --payload"),
+        ("HeartbeatResponse", "kwire_kafka", "kwire decode --payload --response --api-key Heartbeat --version 4"),
+        ("HeartbeatRequest", "acme", "kwire decode --protocol acme --payload"),
+        ("GroupMetadataValue", "kwire_kafka", "kwire decode --message GroupMetadataValue --version 4"),
+        ("GroupMetadataValue", "", "kwire decode --protocol PACKAGE --message GroupMetadataValue --version 4"),
+    ],
+)
+def test_the_command_that_reads_an_example(union: Inputs, name: str, package: str, command: str) -> None:
+    message = next(one for one in union.schema.messages if one.name == name)
+    classes = {name: names for group in group_modules(union.schema) for name, names in group.names.items()}
+    examples, matrix = Examples(union.layouts, [], classes), message_matrix(message, union.layouts)
+    view = message_view(message, union.layouts, matrix, Releases(union.history), examples, {}, package)
+    assert view.command(view.newest_layout.example) == command

@@ -48,7 +48,7 @@ RELEASES = {
     "1.0.0": {7: {"name": "Watch", "accepts": "0", "deprecated": "0"}, 1: {"name": "Alarm", "accepts": "0"}},
     "1.1.0": {7: CLOCK, 9: {"name": "Bell", "accepts": "0"}},
     "1.1.1": {7: CLOCK, 9: {"name": "Bell", "accepts": "0"}},
-    "2.0.0": {7: {"name": "Clock", "accepts": "1-2", "advertises": "0-2"}},
+    "2.0.0": {7: {"name": "Clock", "accepts": "1-2", "advertises": "0-2", "deprecated": "1"}},
 }
 LAYOUTS = {
     "releases": ["1.0.0", "1.1.0", "2.0.0"],

@@ -16,6 +16,7 @@ from click.testing import CliRunner
 
 from kwire.command import main as kwire_main
 from kwirec.command import main
+from kwirec.diagnostics.examples import clock, field
 from kwirec.guide.kips import ADDRESS
 from kwirec.guide.site import Inputs, emit_site
 from kwirec.merge.history import ApiFacts, History
@@ -175,3 +176,14 @@ def test_the_command_writes_checks_and_refuses(tmp_path: Path) -> None:
     refused = run(main, given)
     assert refused.exit_code == 2
     assert "mine.txt" in refused.output
+
+
+def test_records_of_topics_are_listed_by_folder_and_number(tmp_path: Path) -> None:
+    for folder, key, name in (("b", 0, "Tick"), ("a", 2, "Wind"), ("a", 10, "Chime")):
+        (tmp_path / folder).mkdir(exist_ok=True)
+        kinds = {"Key": {"validVersions": "0", "flexibleVersions": "none"}, "Value": {}}
+        for kind, versions in kinds.items():
+            text = clock(field("A"), type=f"coordinator-{kind.lower()}", name=f"{name}{kind}", apiKey=key, **versions)
+            (tmp_path / folder / f"{name}{kind}.json").write_text(text)
+    [index] = [one.text for one in emit_site(inputs(tmp_path)) if one.path == "index.html"]
+    assert re.findall(r'<li><a href="coordinator/(\w+)\.html">', index) == ["wind", "chime", "tick"]
