@@ -35,12 +35,12 @@ def test_links_between_documents_stay_and_others_keep_their_text(tmp_path: Path)
 
 
 def test_folders_below_are_groups_and_start_with_their_readme(tmp_path: Path) -> None:
-    where = project(tmp_path, docs__b_md="# B", docs__rules__a_md="# A", docs__rules__README_md="# All")
+    where = project(tmp_path, docs__b_md="# B", docs__rules__A_md="# A", docs__rules__README_md="# All")
     found = [(one.path, one.folder) for one in read_documents([where / "docs"])]
     assert found == [
         ("project/docs/b.html", ""),
         ("project/docs/rules/README.html", "docs/rules"),
-        ("project/docs/rules/a.html", "docs/rules"),
+        ("project/docs/rules/A.html", "docs/rules"),
     ]
 
 
