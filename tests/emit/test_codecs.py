@@ -15,11 +15,15 @@ import clockwork_wire
 from kwire.errors import EncodeError
 from kwire.message import Struct
 from kwirec.diagnostics.diagnostic import Report
+from kwirec.diagnostics.examples import clock, field
+from kwirec.diagnostics.source import Source
 from kwirec.driver import generate, load
 from kwirec.emitters.codecs import emit_module
 from kwirec.emitters.environment import docstring
 from kwirec.emitters.modules import class_names, group_modules
 from kwirec.emitters.write import format_text
+from kwirec.frontend import parse
+from kwirec.ir import resolve
 from kwirec.lowering import lower
 from tests.packages import compiled
 from tests.properties.test_any_schema import disturb
@@ -104,9 +108,9 @@ def test_every_message_starts_with_its_defaults() -> None:
 
 
 def test_a_field_that_became_tagged_is_in_the_tags_of_later_versions_only(packages: Path, tmp_path: Path) -> None:
-    field = {"name": "Zone", "type": "string", "versions": "0+", "taggedVersions": "1+", "tag": 0, "about": "One."}
+    zone = {"name": "Zone", "type": "string", "versions": "0+", "taggedVersions": "1+", "tag": 0, "about": "One."}
     definition = {"type": "data", "name": "Dial", "validVersions": "0-1", "flexibleVersions": "0+", "about": "All."}
-    (tmp_path / "Dial.json").write_text(json.dumps(definition | {"fields": [field]}))
+    (tmp_path / "Dial.json").write_text(json.dumps(definition | {"fields": [zone]}))
     package: Any = compiled(tmp_path, "tagged_later", packages)
     dial = package.Dial(zone="a")
     assert dial.encode(0).hex(" ") == "02 61 00"  # the string, no tags
@@ -124,3 +128,18 @@ def test_descriptions_are_broken_where_the_line_ends(indent: int) -> None:
     for size in range(80, 240):
         lines = (" " * indent + docstring("ab " * (size // 3) + "c" * (size % 3), indent=indent)).split("\n")
         assert max(map(len, lines)) <= 118
+
+
+def test_a_class_is_called_otherwise_where_the_module_needs_its_name() -> None:
+    inner = [field("A", "Field", fields=[field("X", "int8")]), field("B", "ClockField", fields=[field("X", "int8")])]
+    [message] = resolve([parse(Source("Clock.json", clock(*inner)), Report())], Report()).messages
+    names = class_names([message])
+    assert names["Clock", "Field"] == "ClockFieldStruct"
+    assert names["Clock", "ClockField"] == "ClockField"
+
+
+def test_headers_are_classes_of_the_runtime_and_not_emitted() -> None:
+    schema = load([Path("message_defs/kafka/headers/RequestHeader.json")], Report()).schema
+    text = emit_module(group_modules(schema)[0], lower(schema).halves).text
+    assert "from kwire.headers import RequestHeader as RequestHeader" in text
+    assert not [node for node in ast.parse(text).body if isinstance(node, ast.ClassDef | ast.FunctionDef)]
