@@ -272,6 +272,10 @@ FIELDS: list[tuple[Node, str, str, list[str]]] = [
     (field("Zones", "[]ClockRequestZone", fields=[field("X", "int8")]), "Zones: [=>]", "Zones: [=>]", []),
     (field("Bus", "[]ClockRequestBus", fields=[field("X", "int8")]), "Bus: [=>]", "Bus: [=>]", []),
     (field("Glasses", "[]ClockRequestGlass", fields=[field("X", "int8")]), "Glasses: [=>]", "Glasses: [=>]", []),
+    *(
+        (field(many, f"[]ClockRequest{one}", fields=[field("X", "int8")]), f"{many}: [=>]", f"{many}: [=>]", [])
+        for many, one in (("Watches", "Watch"), ("Dishes", "Dish"), ("Topazes", "Topaz"))
+    ),
     (field("Boxes", "[]ClockRequestBox", fields=[field("X", "int8")]), "Boxes: [=>]", "Boxes: [=>]", []),
     (field("Replies", "[]ClockRequestReply", fields=[field("X", "int8")]), "Replies: [=>]", "Replies: [=>]", []),
     (field("Zone", "ClockRequestZone", fields=[field("X", "int8")]), "Zone: =>", "Zone: =>", []),
@@ -361,3 +365,19 @@ def test_versions_in_the_head_of_a_request(valid: str, line: str, franz_go: str,
         heads = [text for text in "".join(files.values()).splitlines() if "=>" in text]
         assert heads == [", ".join(filter(None, ["ClockRequest => key 900", expected]))]
         assert [one.message.removeprefix(NO_PLACE).partition("`")[0] for one in report.diagnostics] == losses
+
+
+@pytest.mark.parametrize(
+    ("words", "sent_to"),
+    [
+        ("admin", "controller"),
+        ("group coordinator", "group"),
+        ("txn coordinator", "transaction"),
+        ("share coordinator", "share"),
+    ],
+)
+def test_words_for_the_broker_that_gets_a_request(words: str, sent_to: str) -> None:
+    text = f"AskRequest => key 1, max version 0, {words}\n  A: int8\n"
+    [message] = parse(Source("Ask.krm", text), Report()).messages
+    assert message.sent_to is not None
+    assert message.sent_to.value == sent_to
