@@ -6,7 +6,7 @@ Each case is a capture file that is read into the columns that ``clients`` needs
 file, ``us per packet`` its packets: where a packet has one byte, these matter. ``held`` is the most memory that
 Python allocated at a time, in MB. Processor time is measured; memory in a run of its own.
 
-With ``--connections``, such as 100000, captures of so many connections are read instead, each by ``kwire-spark
+With ``--connections``, such as 100000, captures of so many connections are read instead, each by ``kwire
 clients --engine local`` in a process of its own: the most memory that it held, as the system counts it, and what it
 says.
 """
@@ -33,13 +33,13 @@ from benchmarks.pipeline_frames import data_conversation, repeated
 from benchmarks.timing import table
 from kwire.connection import CLIENT, SERVER
 from kwire.frames import frame
+from kwire_inspect.capture import Peer, read_pieces
+from kwire_inspect.columns import EXCHANGES
+from kwire_inspect.connections import frame_batches
+from kwire_inspect.tables.clients import EXCHANGE_COLUMNS
+from kwire_inspect.worker import tune_worker
 from kwire_kafka import PROTOCOL, FetchRequest, FetchResponse, OffsetCommitRequest
 from kwire_kafka.api.offset_commit import OffsetCommitRequestPartition, OffsetCommitRequestTopic
-from kwire_spark.capture import Peer, read_pieces
-from kwire_spark.columns import EXCHANGES
-from kwire_spark.frames import frame_batches
-from kwire_spark.tables.clients import EXCHANGE_COLUMNS
-from kwire_spark.worker import tune_worker
 from tests.pipeline import capture_files
 from tests.pipeline.capture_files import (
     BROKER,
@@ -225,7 +225,7 @@ CASES: dict[str, tuple[Callable[[int], Talks], bool, int]] = {
 
 READ = """
 import time
-from kwire_spark.__main__ import main
+from kwire_inspect.__main__ import main
 try:
     main()
 finally:

@@ -22,13 +22,13 @@ import pyarrow as pa
 from benchmarks.timing import table
 from kwire.connection import ConnectionDecoder
 from kwire.records import Record, encode_batch
+from kwire_inspect.capture import Broken, Peer, Piece, read_pieces
+from kwire_inspect.columns import FRAMES
+from kwire_inspect.connections import frame_batches
+from kwire_inspect.connections.projection import TABLES, Table
 from kwire_kafka import PROTOCOL, FetchRequest, FetchResponse, ProduceRequest, ProduceResponse
 from kwire_kafka.api.fetch import FetchableTopicResponse, PartitionData
 from kwire_kafka.api.produce import PartitionProduceData, TopicProduceData
-from kwire_spark.capture import Broken, Peer, Piece, read_pieces
-from kwire_spark.columns import FRAMES
-from kwire_spark.frames import frame_batches
-from kwire_spark.frames.projection import TABLES, Table
 from tests.pipeline.capture_files import Conversation, Segment, merged, packets, recorded, recordings, write_pcap
 from tests.pipeline.connection_pieces import answered, asked
 

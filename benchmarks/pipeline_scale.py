@@ -37,13 +37,13 @@ from benchmarks.pipeline_frames import decoded, traffic
 from benchmarks.timing import table
 from benchmarks.workers import Watch
 from kwire.policy import LIKE_KAFKA
+from kwire_inspect import columns
+from kwire_inspect.capture import Peer, read_pieces
+from kwire_inspect.tables.clients import EXCHANGE_COLUMNS
+from kwire_inspect.worker import tune_worker
 from kwire_kafka import PROTOCOL
-from kwire_spark import columns
-from kwire_spark.capture import Peer, read_pieces
+from kwire_spark import typed
 from kwire_spark.session import spark_session
-from kwire_spark.tables import typed
-from kwire_spark.tables.clients import EXCHANGE_COLUMNS
-from kwire_spark.worker import tune_worker
 from tests.pipeline.capture_files import merged, packets, write_pcap
 
 if TYPE_CHECKING:

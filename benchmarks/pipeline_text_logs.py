@@ -25,9 +25,9 @@ import pyarrow as pa
 
 from benchmarks.timing import table
 from kwire.request_log import MARK, parse_line
-from kwire_spark.columns import EXCHANGES
-from kwire_spark.projection import Condition, Projection
-from kwire_spark.text_logs import Lines, Split, refusal_batches, request_batches
+from kwire_inspect.columns import EXCHANGES
+from kwire_inspect.projection import Condition, Projection
+from kwire_inspect.text_logs import Lines, Split, refusal_batches, request_batches
 
 DATA = Path(__file__).parents[1] / "tests" / "data"
 JSON, TEXT, SERVER = "request_logs/3.9.1", "request_logs/1.1.1", "server_logs/4.1.1"

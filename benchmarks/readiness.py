@@ -4,7 +4,7 @@
 
 The capture is half recorded traffic and half data, on many connections, as in :mod:`benchmarks.pipeline_scale`.
 *Rows* are read from the file into the columns that `clients` needs, by a process that has read a smaller capture
-before. *Two shares* are two such processes, each with half of the connections. *The command* is ``kwire-spark
+before. *Two shares* are two such processes, each with half of the connections. *The command* is ``kwire
 readiness``, from its start to its page, by the local engine and by Spark with Java and its workers. tshark, if it is
 installed, prints addresses, API, version and client id of all frames.
 """
@@ -26,7 +26,7 @@ from benchmarks.pipeline_scale import FOLDER, write_capture
 from benchmarks.timing import table
 from benchmarks.workers import Watch
 from kwire import is_native
-from kwire_spark.worker import tune_worker
+from kwire_inspect.worker import tune_worker
 
 WARM = 20
 """MB of the capture that is read first, so that nothing is imported meanwhile."""
@@ -51,7 +51,7 @@ def main() -> None:
         measured.setdefault("rows", []).append(shares(warm, path, 1))
         measured.setdefault("rows, two shares", []).append(shares(warm, path, 2))
         with tempfile.TemporaryDirectory() as out:
-            words = ["-m", "kwire_spark", "readiness", "--target", "4.4.0", str(path), "--out", out, "-q", "--engine"]
+            words = ["-m", "kwire", "readiness", "--target", "4.4.0", str(path), "--out", out, "-q", "--engine"]
             measured.setdefault("the command", []).append(finished(sys.executable, *words, "local"))
             measured.setdefault("the command, by Spark", []).append(finished(sys.executable, *words, "spark"))
         if tshark := shutil.which("tshark"):

@@ -3,7 +3,7 @@
 ``python -m benchmarks.report_page [--clients 10000] [--rounds 3]``
 
 Made-up clients are stored as the table that ``clients`` writes: each has three rows, every seventh is refused.
-``kwire-spark readiness --engine local`` reports on it, and Chromium, if it is installed, opens the page: *opened* is
+``kwire readiness --engine local`` reports on it, and Chromium, if it is installed, opens the page: *opened* is
 when its scripts have run and the browser says that it is loaded, by its own clock, without its start.
 """
 
@@ -23,8 +23,8 @@ import pyarrow as pa
 
 from benchmarks.readiness import finished
 from benchmarks.timing import table
-from kwire_spark.columns import CLIENTS, PROBLEMS
-from kwire_spark.tables.files import write_parquet
+from kwire_inspect.columns import CLIENTS, PROBLEMS
+from kwire_inspect.tables.files import write_parquet
 from tests.browser import BROWSER, FLAGS
 
 SPOKEN = (
@@ -54,7 +54,7 @@ def main() -> None:
             words = ["readiness", "--engine", "local", "--target", "4.4.0", folder, "--out", f"{folder}/out", "-q"]
             page = Path(folder, "out", "readiness.html")
             for _ in range(given.rounds):
-                made.append(finished(sys.executable, "-m", "kwire_spark", *words)[0])
+                made.append(finished(sys.executable, "-m", "kwire", *words)[0])
                 size = page.stat().st_size
                 if BROWSER:
                     opened.append(milliseconds(page))

@@ -46,6 +46,7 @@ PUBLIC_MODULES = (
     "kwire_kafka.errors",
     "kwire_kafka.models",
     "kwire_kafka.releases",
+    "kwire_inspect",
     "kwire_spark",
     "kwirec",
 )

@@ -11,14 +11,14 @@ import pytest
 ROOT = Path(__file__).parent.parent
 MODULES = [
     ".".join(path.relative_to(folder).with_suffix("").parts).removesuffix(".__init__")
-    for folder in (ROOT / "runtime", ROOT / "compiler", ROOT / "pipeline", ROOT / "generated")
+    for folder in (ROOT / name for name in ("runtime", "compiler", "inspect", "spark", "generated"))
     for path in sorted(folder.rglob("*.py"))
     if ">>> " in path.read_text("utf-8")
 ]
 
 
 def test_there_are_examples() -> None:
-    assert {"kwire.records", "kwire.records.builder", "kwire_spark.csv_cells"} <= set(MODULES)
+    assert {"kwire.records", "kwire.records.builder", "kwire_inspect.csv_cells"} <= set(MODULES)
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -18,16 +18,19 @@ from kwirec.native import Build, BuildError, codec_modules, compile_in_place, li
 ROOT = Path(__file__).resolve().parents[1]
 RUNTIME = ROOT / "runtime" / "kwire"
 PACKAGE = ROOT / "generated" / "kwire_kafka"
-PIPELINE = ROOT / "pipeline" / "kwire_spark"
+INSPECT = ROOT / "inspect" / "kwire_inspect"
 HOT: tuple[str, ...] = (
     *(f"capture/{name}" for name in ("files", "packets", "pcap", "pcapng", "pieces", "reading", "servers")),
     *(f"capture/{name}" for name in ("internet", "links", "tunnels", "unwrapping", "walk")),
     *(f"capture/{name}" for name in ("ordering", "tcp", "tcp_stream")),
     *("storage/window", "tls/decryption"),
-    *(f"frames/{name}" for name in ("batches", "connection", "context", "exchange_rows", "frame_rows", "identity")),
-    *("frames/answers", "frames/sides", "rows"),
+    *(
+        f"connections/{name}"
+        for name in ("answers", "batches", "connection", "context", "exchange_rows", "frame_rows")
+    ),
+    *("connections/identity", "connections/sides", "rows"),
 )
-"""The modules of the pipeline that are compiled: what touches each packet of a capture, and each frame."""
+"""The modules of kwire_inspect that are compiled: what touches each packet of a capture, and each frame."""
 WORK = ROOT / "build" / "mypyc" / (sys.implementation.cache_tag or "python")
 
 
@@ -60,7 +63,7 @@ def build(jobs: int = os.cpu_count() or 1, modules: Sequence[str] | None = None)
         RUNTIME,
         PACKAGE,
         modules=modules or codec_modules(PACKAGE),
-        also={PIPELINE: HOT},
+        also={INSPECT: HOT},
         work=WORK,
         jobs=jobs,
     )
@@ -68,7 +71,7 @@ def build(jobs: int = os.cpu_count() or 1, modules: Sequence[str] | None = None)
 
 def clean() -> None:
     shutil.rmtree(WORK, ignore_errors=True)
-    for folder in (RUNTIME, PACKAGE, PIPELINE):
+    for folder in (RUNTIME, PACKAGE, INSPECT):
         for path in libraries(folder):
             path.unlink()
 

@@ -15,19 +15,11 @@ import sys
 
 from rich.console import Console
 
-from kwire_spark import (
-    clients,
-    print_report,
-    read_exchanges,
-    read_refusals,
-    readiness,
-    spark_session,
-    write_clients,
-    write_report,
-)
-from kwire_spark.inputs import find
-from kwire_spark.stored import Origin
-from kwire_spark.tables.clients import EXCHANGE_COLUMNS, REFUSAL_COLUMNS
+from kwire_inspect import clients, print_report, readiness, write_report
+from kwire_inspect.inputs import find
+from kwire_inspect.stored import Origin
+from kwire_inspect.tables.clients import EXCHANGE_COLUMNS, REFUSAL_COLUMNS
+from kwire_spark import read_exchanges, read_refusals, spark_session, write_clients
 
 TASKS_PER_CORE = 3
 

@@ -1,6 +1,6 @@
 """What whole commands take, other than a worker alone: the process of the command, and Spark's workers.
 
-``python -m tests.attack.command PEAK kwire-spark clients FILE`` runs a command as its script does. To the file
+``python -m tests.attack.command PEAK kwire clients FILE`` runs a command as its script does. To the file
 ``PEAK`` it writes the most resident memory that its process has taken, and its processor time.
 """
 
@@ -76,13 +76,10 @@ def _workers(process: int) -> Iterator[int]:
 
 def _main() -> None:
     import kwire.command
-    import kwire_spark.__main__
 
     peak, sys.argv = sys.argv[1], sys.argv[2:]
     try:
-        if sys.argv[0] == "kwire":
-            sys.exit(kwire.command.main())
-        kwire_spark.__main__.main()
+        sys.exit(kwire.command.main())
     finally:
         Path(peak).write_text(f"{high_water(os.getpid())} {time.process_time()}")
 

@@ -21,6 +21,8 @@ from kwire.headers import RequestHeader
 from kwire.message import Message
 from kwire.records import Record, encode_batch, encode_message_set
 from kwire.records.writing import varint
+from kwire_inspect.capture import Peer
+from kwire_inspect.columns import EXCHANGES
 from kwire_kafka import (
     PROTOCOL,
     AlterClientQuotasRequest,
@@ -43,8 +45,6 @@ from kwire_kafka.api.metadata import MetadataResponseBroker
 from kwire_kafka.api.produce import PartitionProduceData, TopicProduceData
 from kwire_kafka.coordinator.group_metadata import MemberMetadata
 from kwire_kafka.metadata.client_quota_record import EntityData
-from kwire_spark.capture import Peer
-from kwire_spark.columns import EXCHANGES
 from tests.attack import packed
 from tests.attack.worker import TYPED
 from tests.pipeline import capture_files

@@ -23,14 +23,14 @@ import pyarrow as pa
 import zstandard
 
 from kwire.logs import scan
-from kwire_spark.capture import read_pieces
-from kwire_spark.columns import RECORDS
-from kwire_spark.frames import frame_batches
-from kwire_spark.frames.projection import TABLES, Table
-from kwire_spark.projection import Projection
-from kwire_spark.segments import Split as SegmentSplit
-from kwire_spark.segments import record_batches
-from kwire_spark.text_logs import Split, refusal_batches, request_batches
+from kwire_inspect.capture import read_pieces
+from kwire_inspect.columns import RECORDS
+from kwire_inspect.connections import frame_batches
+from kwire_inspect.connections.projection import TABLES, Table
+from kwire_inspect.projection import Projection
+from kwire_inspect.segments import Split as SegmentSplit
+from kwire_inspect.segments import record_batches
+from kwire_inspect.text_logs import Split, refusal_batches, request_batches
 from kwirec.convert import krammar_files
 from kwirec.diagnostics.diagnostic import Report
 from kwirec.diagnostics.reading import read_sources

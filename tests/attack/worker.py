@@ -52,11 +52,11 @@ def high_water(process: int) -> int:
 
 def _rows(source: str, path: str, options: Mapping[str, str]) -> Iterator[pa.RecordBatch]:
     """The rows of all tasks, one after the other. Of a list of inputs, a row for each."""
-    from kwire_spark.inputs import find
-    from kwire_spark.options import Options
-    from kwire_spark.readers.capture import CaptureReader
-    from kwire_spark.readers.log import LogReader
-    from kwire_spark.readers.text_log import RequestLogReader, ServerLogReader
+    from kwire_inspect.inputs import find
+    from kwire_inspect.options import Options
+    from kwire_inspect.readers.capture import CaptureReader
+    from kwire_inspect.readers.log import LogReader
+    from kwire_inspect.readers.text_log import RequestLogReader, ServerLogReader
 
     kinds = {
         "kafka_capture": CaptureReader,
@@ -75,8 +75,8 @@ def _rows(source: str, path: str, options: Mapping[str, str]) -> Iterator[pa.Rec
 
 
 def _typed(path: str, api: str) -> Iterator[pa.RecordBatch]:
+    from kwire_inspect.tables.structs import ExchangeStructs
     from kwire_kafka import PROTOCOL
-    from kwire_spark.tables.structs import ExchangeStructs
 
     key = PROTOCOL[f"{api}Request"].API_KEY
     assert key is not None

@@ -30,15 +30,15 @@ LINE = "{:45} {:>9} {:>9} {:>7} {:>4}"
 WIDE = "{:45} {:40} {:>4} {:>7} {:>7} {:>6}"
 LOCAL, SPARK = ENGINES = ("local", "spark")
 REPORTS = ("clients", "readiness --target 4.4.0", "census", "latency")
-EXCHANGES = ("decode", *REPORTS)
+EXCHANGES = ("tables", *REPORTS)
 OF_PIPELINE = {
-    "kafka_capture": (*EXCHANGES, "decode --raw", "watch --once --settled 0"),
-    "kafka_log": ("decode", "offsets"),
+    "kafka_capture": (*EXCHANGES, "tables --raw", "watch --once --settled 0"),
+    "kafka_log": ("tables", "offsets"),
     "kafka_request_log": EXCHANGES,
     "kafka_server_log": EXCHANGES,
     "metrics": EXCHANGES,
 }
-"""The commands of ``kwire-spark`` that read files of a source."""
+"""The commands of ``kwire`` that read files of a source."""
 OF_RUNTIME = {
     "kwire decode": tuple(f"decode --coding raw {how} FILE" for how in ("", "--format json", "--html page")),
     "kwire broker": ("broker AT", "broker AT --format json", "call AT Metadata", "call AT Metadata --trace"),
@@ -95,7 +95,7 @@ def measured_commands(file: File, engine: str, only: str) -> Iterator[tuple[int,
                 continue
             if file.source in OF_PIPELINE:
                 args = [
-                    "kwire-spark",
+                    "kwire",
                     *line.split(),
                     "in",
                     *([] if watches else ["--engine", engine]),

@@ -16,9 +16,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from kwire_spark.capture import read_pieces
-from kwire_spark.columns import EXCHANGES
-from kwire_spark.frames import frame_batches
+from kwire_inspect.capture import read_pieces
+from kwire_inspect.columns import EXCHANGES
+from kwire_inspect.connections import frame_batches
 from tests.cluster.jobs import JOB, LONGEST, TASKS, finished, lose_a_worker, many_clients
 from tests.cluster.standalone import Cluster
 

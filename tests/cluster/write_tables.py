@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import sys
 
-from kwire_spark import clients, read_exchanges, read_records, spark_session, write
+from kwire_inspect import clients
+from kwire_spark import read_exchanges, read_records, spark_session, write
 
 
 def main(tasks: str, out: str, capture: str, segments: str = "") -> None:

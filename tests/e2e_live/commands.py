@@ -1,4 +1,4 @@
-"""What kwire-spark says when it is run as a user runs it, and the tables that it leaves."""
+"""What kwire says when it is run as a user runs it, and the tables that it leaves."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SPOKEN = ("client_id", "software_name", "software_version", "principal", "api", 
 
 
 def command(*arguments: str) -> list[str]:
-    return [sys.executable, "-m", "kwire_spark", *arguments]
+    return [sys.executable, "-m", "kwire", *arguments]
 
 
 def run(*arguments: str, allowed: Sequence[int] = (0,)) -> str:

@@ -10,10 +10,10 @@ from pathlib import Path
 from zlib import crc32
 
 from kwire.records import Record, encode_batch
+from kwire_inspect.capture.packets import LINKS, packet, reverse
 from kwire_kafka import CreateTopicsRequest, ProduceRequest, ProduceResponse
 from kwire_kafka.api.create_topics import CreatableTopic
 from kwire_kafka.api.produce import PartitionProduceData, TopicProduceData
-from kwire_spark.capture.packets import LINKS, packet, reverse
 from tests.e2e_traffic import raw
 from tests.pipeline.capture_files import ETHERNET, Conversation, frame, packets
 from tools.maven import COPY, ITEM, mvn

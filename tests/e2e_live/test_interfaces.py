@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 
 from kwire.connection import CLIENT
-from kwire_spark.capture import Broken
-from kwire_spark.capture.files import file_packets
-from kwire_spark.streaming import interfaces
-from kwire_spark.streaming.interfaces import CaptureError, InterfaceCapture
+from kwire_inspect.capture import Broken
+from kwire_inspect.capture.files import file_packets
+from kwire_inspect.live import interfaces
+from kwire_inspect.live.interfaces import CaptureError, InterfaceCapture
 from tests.e2e_live.commands import LONGEST, command, requests, run
 from tests.pipeline.capture_files import Conversation, merged, packets, recorded, write_pcap
 from tests.real_kafka.broker import HOST, end, free_ports

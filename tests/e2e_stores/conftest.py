@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from kwire_spark.storage import file_systems, remote
+from kwire_inspect.storage import file_systems, remote
 from tests.e2e_stores import cloud_servers
 from tests.e2e_stores.cloud_servers import CLOUDS
 from tests.e2e_stores.hadoop import Hdfs, mini_cluster

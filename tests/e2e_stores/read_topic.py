@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sys
 
+from kwire_inspect.columns import EXCHANGES
 from kwire_spark import spark_session, write
-from kwire_spark.columns import EXCHANGES
-from kwire_spark.spark_types import spark_schema
-from kwire_spark.streaming import follow, keep_clients, packets_in
+from kwire_spark.streams import follow, keep_clients, packets_in
+from kwire_spark.types import spark_schema
 
 
 def main(bootstrap: str, topic: str, connector: str, out: str) -> None:

@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from kwire_spark.command import run
-from kwire_spark.options import OptionError, Options
-from kwire_spark.storage import file_systems
+from kwire.command import main as run
+from kwire_inspect.options import OptionError, Options
+from kwire_inspect.storage import file_systems
 from tests.e2e_stores.cloud_servers import AZURE, BUCKETS, CLOUDS, GOOGLE, upload
 from tests.pipeline.test_archives import rows
 
 pytestmark = pytest.mark.usefixtures("clouds")
 
 
-@pytest.mark.parametrize("command", ["clients", "offsets", "decode"])
+@pytest.mark.parametrize("command", ["clients", "offsets", "tables"])
 @pytest.mark.parametrize("cloud", CLOUDS)
 def test_a_folder_of_a_cloud_gives_the_same_tables(tmp_path: Path, given: Path, cloud: str, command: str) -> None:
     upload(cloud, given, "day 1%")

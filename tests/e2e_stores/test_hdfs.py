@@ -25,10 +25,10 @@ def folder(hdfs: Hdfs, given: Path) -> str:
 
 
 def kwire(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return python("-m", "kwire_spark", *arguments, "-q", **environment)
+    return python("-m", "kwire", *arguments, "-q", **environment)
 
 
-@pytest.mark.parametrize("command", ["offsets", "decode"])
+@pytest.mark.parametrize("command", ["offsets", "tables"])
 @pytest.mark.parametrize("scheme", ["hdfs", "webhdfs"])
 def test_a_folder_of_hdfs_gives_the_same_tables(
     tmp_path: Path, given: Path, hdfs: Hdfs, folder: str, scheme: str, command: str
@@ -64,11 +64,11 @@ def test_what_cannot_be_read_is_one_line_after_what_hadoop_says(
     finished = kwire("clients", f"{hdfs.name_node}{path}", **environment)
     assert finished.returncode == 2
     last = finished.stderr.splitlines()[-1]
-    assert last.startswith("kwire-spark: hdfs://")
+    assert last.startswith("kwire: hdfs://")
     assert told in last
 
 
 def test_a_name_node_that_does_not_answer() -> None:
     finished = kwire("clients", "hdfs://127.0.0.1:1/a")
     assert finished.returncode == 2
-    assert finished.stderr.splitlines()[-1].startswith("kwire-spark: hdfs://127.0.0.1:1/a: Hadoop could not reach it")
+    assert finished.stderr.splitlines()[-1].startswith("kwire: hdfs://127.0.0.1:1/a: Hadoop could not reach it")

@@ -11,9 +11,9 @@ from pathlib import Path
 import pyarrow as pa
 from pyarrow import parquet
 
-from kwire_spark.columns import CLIENTS, EXCHANGES, RECORDS
-from kwire_spark.inputs import find
-from kwire_spark.readers import read_batches
+from kwire_inspect.columns import CLIENTS, EXCHANGES, RECORDS
+from kwire_inspect.inputs import find
+from kwire_inspect.readers import read_batches
 from tests.cluster.jobs import JOB, TASKS, lose_a_worker, many_clients
 from tests.cluster.standalone import Cluster
 from tests.e2e_live.packet_topic import an_hour_later, connector, create, packets_of, produce
@@ -47,7 +47,7 @@ def test_five_ways_give_the_same_tables(tmp_path: Path, given: Path, gateway: st
         with capture.open("rb") as file:
             chosen = ["--engine", "local", "--out", str(tmp_path / kind), "-q"]
             subprocess.run(
-                [sys.executable, "-m", "kwire_spark", "decode", name, *chosen],
+                [sys.executable, "-m", "kwire", "tables", name, *chosen],
                 stdin=file,
                 env=os.environ | hadoop.client_environment(),
                 check=True,

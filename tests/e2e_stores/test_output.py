@@ -12,7 +12,7 @@ import pytest
 from pyarrow import parquet
 from pyarrow.fs import FileSelector
 
-from kwire_spark.columns import CLIENTS
+from kwire_inspect.columns import CLIENTS
 from tests.e2e_stores.maven import hadoop_version, jars
 from tests.e2e_stores.s3_servers import client
 
@@ -32,7 +32,7 @@ def with_classes() -> dict[str, str]:
 
 
 def kwire(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "kwire_spark", *arguments, "-q"]
+    command = [sys.executable, "-m", "kwire", *arguments, "-q"]
     return subprocess.run(command, env=os.environ | environment, capture_output=True, text=True, timeout=600)
 
 
@@ -77,6 +77,6 @@ def test_what_cannot_be_written_is_said_before_spark_starts(
     done = kwire("clients", str(given), "--out", out, **java, **environment)
     (line,) = done.stderr.splitlines()
     assert done.returncode == 2
-    assert line.startswith(f"kwire-spark: {out}: cannot write here: ")
+    assert line.startswith(f"kwire: {out}: cannot write here: ")
     assert told in line
     assert not keys(bucket)

@@ -49,7 +49,7 @@ def places(tmp_path: Path, hdfs: Hdfs, gateway: str, clouds: None, site: str, pa
 def test_the_same_capture_gives_the_same_tables(tmp_path: Path, places: dict[str, str]) -> None:
     made = {}
     for kind, name in places.items():
-        run_all("decode", [name], "local", [tmp_path / kind])
+        run_all("tables", [name], "local", [tmp_path / kind])
         made[kind] = rows(tmp_path / kind, repr(name))
     assert {"frames", "exchanges", "clients"} <= {name.partition("/")[0] for name in made["file"]}
     for kind, found in made.items():
@@ -72,7 +72,7 @@ def run_all(command: str, names: list[str], engine: str, folders: list[Path]) ->
     ]
     with CAPTURE.open("rb") as capture:
         subprocess.run(
-            [sys.executable, "-c", f"from kwire_spark.command import run\nassert not any(map(run, {calls}))"],
+            [sys.executable, "-c", f"from kwire.command import main as run\nassert not any(map(run, {calls}))"],
             stdin=capture if names == [STDIN] else subprocess.DEVNULL,
             env=os.environ | hadoop.client_environment(),
             check=True,

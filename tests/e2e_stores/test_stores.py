@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 from pyarrow import parquet
 
-from kwire_spark.command import run
-from kwire_spark.inputs import find
-from kwire_spark.options import OptionError, Options
-from kwire_spark.storage import answers, file_systems
+from kwire.command import main as run
+from kwire_inspect.inputs import find
+from kwire_inspect.options import OptionError, Options
+from kwire_inspect.storage import answers, file_systems
 from tests.cluster.jobs import many_clients
 from tests.e2e_stores.s3_servers import client, upload
 from tests.pipeline.test_archives import rows
 
-COMMANDS = ("clients", "readiness", "census", "latency", "offsets", "decode")
+COMMANDS = ("clients", "readiness", "census", "latency", "offsets", "tables")
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -53,14 +53,14 @@ def test_credentials_that_are_wrong_are_one_line(
         monkeypatch.setenv(name, "wrong")
         file_systems.file_system.cache_clear()
         assert run(["clients", "s3://captures/day", "-q"]) == 2
-        assert capsys.readouterr().err == f"kwire-spark: s3://captures/day: {told}\n"
+        assert capsys.readouterr().err == f"kwire: s3://captures/day: {told}\n"
 
 
 def test_spark_reads_s3(tmp_path: Path, given: Path, gateway: str) -> None:
     upload(gateway, given, "captures", "day")
     for engine in ("local", "spark"):
         options = ["--engine", engine, "--out", str(tmp_path / engine), "-q"]
-        subprocess.run([sys.executable, "-m", "kwire_spark", "clients", "s3://captures/day", *options], check=True)
+        subprocess.run([sys.executable, "-m", "kwire", "clients", "s3://captures/day", *options], check=True)
     local, spark = (rows(tmp_path / engine, "")["clients-list.parquet"] for engine in ("local", "spark"))
     assert local == spark != []
 

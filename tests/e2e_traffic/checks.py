@@ -15,13 +15,13 @@ from typing import Any
 
 import pyarrow as pa
 
+from kwire_inspect.capture import read_pieces
+from kwire_inspect.columns import EXCHANGES, FRAMES, REFUSALS
+from kwire_inspect.connections import frame_batches
+from kwire_inspect.connections.connection import NEVER_READ
+from kwire_inspect.projection import Projection
+from kwire_inspect.text_logs import refusal_batches, request_batches, splits
 from kwire_kafka.releases import RELEASES
-from kwire_spark.capture import read_pieces
-from kwire_spark.columns import EXCHANGES, FRAMES, REFUSALS
-from kwire_spark.frames import frame_batches
-from kwire_spark.frames.connection import NEVER_READ
-from kwire_spark.projection import Projection
-from kwire_spark.text_logs import refusal_batches, request_batches, splits
 from tests.e2e_traffic.cast import CAST
 from tests.e2e_traffic.told import BEFORE_LOGIN, told
 

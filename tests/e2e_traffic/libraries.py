@@ -2,7 +2,7 @@
 
 ``python -m tests.e2e_traffic.libraries [RELEASE…]`` runs each of :data:`CASES` against a broker of each release: it
 writes and reads twenty records in a group. What became of it, the API versions that it used and the software that it
-named go to ``pipeline/kwire_spark/reports/libraries.json``, from which ``kwire-spark readiness`` gives advice. Takes
+named go to ``inspect/kwire_inspect/reports/libraries.json``, from which ``kwire readiness`` gives advice. Takes
 what ``make e2e-traffic`` takes, and the package indexes of Python, Go and Node. A case that cannot be installed here
 is left out.
 """
@@ -32,7 +32,7 @@ from tests.e2e_traffic.venvs import ROOT
 from tests.real_kafka.releases import BROKERS
 from tests.real_kafka.request_log import LoggingBroker
 
-FOUND = ROOT / "pipeline" / "kwire_spark" / "reports" / "libraries.json"
+FOUND = ROOT / "inspect" / "kwire_inspect" / "reports" / "libraries.json"
 BUILT = ROOT / "build" / "traffic" / "libraries"
 STEPS = ("produce", "consume")
 STEP = 90.0

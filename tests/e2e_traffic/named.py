@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from kwire_spark.command.engines import LocalEngine
-from kwire_spark.inputs import find
-from kwire_spark.reports.readiness import readiness
-from kwire_spark.tables.clients import EXCHANGE_COLUMNS, REFUSAL_COLUMNS, Clients, clients
+from kwire_inspect.command.engines import LocalEngine
+from kwire_inspect.inputs import find
+from kwire_inspect.reports.readiness import readiness
+from kwire_inspect.tables.clients import EXCHANGE_COLUMNS, REFUSAL_COLUMNS, Clients, clients
 
 
 def named(paths: Sequence[str], target: str) -> set[str]:

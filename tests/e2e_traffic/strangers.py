@@ -21,12 +21,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from kwire_inspect.reports.client_usage import client_of, collected, uses_of
+from kwire_inspect.reports.judgement import Judgement
+from kwire_inspect.reports.release_support import REFUSED
+from kwire_inspect.tables.relations import collect
 from kwire_kafka import PROTOCOL
 from kwire_kafka.releases import RELEASES
-from kwire_spark.reports.client_usage import client_of, collected, uses_of
-from kwire_spark.reports.judgement import Judgement
-from kwire_spark.reports.release_support import REFUSED
-from kwire_spark.tables.relations import collect
 from tests.e2e_traffic import raw
 from tests.e2e_traffic.capture import Capture
 from tests.e2e_traffic.clients.steps import Task

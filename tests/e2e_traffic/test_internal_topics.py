@@ -7,8 +7,8 @@ from functools import cache
 import pytest
 from pyspark.sql import SparkSession
 
+from kwire_inspect.tables import groups
 from kwire_spark.sources.log import KafkaLog
-from kwire_spark.tables import groups
 from tests.e2e_traffic.internal_topics import record
 from tests.pipeline.tool_checks import CHECKS, Rows
 

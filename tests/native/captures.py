@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import kwire
-from kwire_spark.capture import read_pieces
-from kwire_spark.columns import EXCHANGES, FRAMES
-from kwire_spark.frames import frame_batches
+from kwire_inspect.capture import read_pieces
+from kwire_inspect.columns import EXCHANGES, FRAMES
+from kwire_inspect.connections import frame_batches
 from tests.fuzz.mutation import mutate
 from tests.pipeline.capture_files import (
     COOKED,

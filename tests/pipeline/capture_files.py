@@ -20,7 +20,7 @@ from ipaddress import ip_address
 from pathlib import Path
 
 from kwire.connection import CLIENT, SERVER, Direction
-from kwire_spark.capture import Peer
+from kwire_inspect.capture import Peer
 from tests.e2e.capture import load
 
 CAPTURES = Path(__file__).parents[1] / "data" / "captures"

@@ -10,10 +10,10 @@ import pyarrow as pa
 from kwire.connection import CLIENT, SERVER, Direction
 from kwire.frames import frame
 from kwire.message import Message
+from kwire_inspect.capture import Broken, Connection, Peer, Piece
+from kwire_inspect.connections import Condition, frame_batches
+from kwire_inspect.connections.projection import TABLES, Table
 from kwire_kafka import PROTOCOL
-from kwire_spark.capture import Broken, Connection, Peer, Piece
-from kwire_spark.frames import Condition, frame_batches
-from kwire_spark.frames.projection import TABLES, Table
 from tests.pipeline.capture_files import EPOCH, Conversation, Segment
 
 Cells = dict[str, Any]

@@ -9,8 +9,8 @@ from typing import Any
 import pyarrow as pa
 
 from kwire.records import Record, encode_batch
-from kwire_spark.columns import RECORDS
-from kwire_spark.segments import record_batches, segment_files, splits
+from kwire_inspect.columns import RECORDS
+from kwire_inspect.segments import record_batches, segment_files, splits
 
 LOGS = Path(__file__).parents[1] / "data" / "logs"
 TIMES = 1_700_000_000_000

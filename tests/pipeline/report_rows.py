@@ -9,11 +9,11 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
+from kwire_inspect.columns import CLIENTS, EXCHANGES
+from kwire_inspect.reports.report import Report
+from kwire_inspect.tables.clients import Clients, clients
+from kwire_inspect.tables.relations import Database, LocalTable
 from kwire_kafka.releases import RELEASES
-from kwire_spark.columns import CLIENTS, EXCHANGES
-from kwire_spark.reports.report import Report
-from kwire_spark.tables.clients import Clients, clients
-from kwire_spark.tables.relations import Database, LocalTable
 
 START = datetime(2026, 1, 2, 12, 0, tzinfo=UTC)
 DATABASE = Database()

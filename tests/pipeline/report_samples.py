@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from kwire_spark.reports import charts
-from kwire_spark.reports.report import Chart, Column, Report, Table
+from kwire_inspect.reports import charts
+from kwire_inspect.reports.report import Chart, Column, Report, Table
 
 INVISIBLE = "\xad\u034f\u061c\u115f\u180b\u180f\u200b\u3164\ufe00\ufe0f\ufeff\uffa0\U000e0020\U000e0100"
 """Characters that no font shows, before which a sign still begins a formula."""

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from kwire_spark.capture import names
-from kwire_spark.capture.names import address_names
-from kwire_spark.command import run
-from kwire_spark.reports.names import with_names
-from kwire_spark.reports.report import Report, Table
+from kwire.command import main as run
+from kwire_inspect.capture import names
+from kwire_inspect.capture.names import address_names
+from kwire_inspect.reports.names import with_names
+from kwire_inspect.reports.report import Report, Table
 
 REAL = Path(__file__).parents[1] / "data" / "pcapng" / "named-by-tshark.pcapng"
 PACKET = bytes(20)

@@ -9,15 +9,15 @@ from html import unescape
 
 import pytest
 
+from kwire_inspect.reports import libraries
+from kwire_inspect.reports.advice import advice
+from kwire_inspect.reports.client_usage import Client, Use
+from kwire_inspect.reports.formats import markdown
+from kwire_inspect.reports.libraries import CLIENT_APIS, JAVA, Tried, dotted, library_of, tried, works_since
+from kwire_inspect.reports.page import page
+from kwire_inspect.reports.readiness import report_on
+from kwire_inspect.reports.text import LONGEST
 from kwire_kafka.releases import RELEASES
-from kwire_spark.reports import libraries
-from kwire_spark.reports.advice import advice
-from kwire_spark.reports.client_usage import Client, Use
-from kwire_spark.reports.formats import markdown
-from kwire_spark.reports.libraries import CLIENT_APIS, JAVA, Tried, dotted, library_of, tried, works_since
-from kwire_spark.reports.page import page
-from kwire_spark.reports.readiness import report_on
-from kwire_spark.reports.text import LONGEST
 
 PRODUCE = 0
 

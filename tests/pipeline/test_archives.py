@@ -16,17 +16,17 @@ import pyarrow.parquet as parquet
 import pytest
 import zstandard
 
-from kwire_spark.command import run
-from kwire_spark.inputs import find
-from kwire_spark.options import BrokenInputError
-from kwire_spark.readers import read_batches
-from kwire_spark.storage import archives, opened, size_of
+from kwire.command import main as run
+from kwire_inspect.inputs import find
+from kwire_inspect.options import BrokenInputError
+from kwire_inspect.readers import read_batches
+from kwire_inspect.storage import archives, opened, size_of
 from tests.pipeline.log_files import batch_at
 from tests.pipeline.packing import COMPRESS, tar
 from tests.pipeline.small_sample import left_behind
 
 LOG = b"[2026-01-02 12:00:00,000] INFO Completed request:{} (kafka.request.logger)\n"
-COMMANDS = ("clients", "offsets", "decode")
+COMMANDS = ("clients", "offsets", "tables")
 
 
 def folder_tar(folder: Path, format: int = tarfile.PAX_FORMAT) -> bytes:
@@ -51,7 +51,7 @@ def rows(folder: Path, given: str) -> dict[str, list[str]]:
         name = "/".join(part for part in file.relative_to(folder).parts if "=" not in part)
         table = parquet.ParquetFile(file).read()
         found.setdefault(name, []).extend(str(row).replace(given, "") for row in table.to_pylist())
-    return {name: sorted(lines) for name, lines in found.items() if name != "decode-tables.parquet"}
+    return {name: sorted(lines) for name, lines in found.items() if name != "tables-written.parquet"}
 
 
 @pytest.fixture(scope="module")

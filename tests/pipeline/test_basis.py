@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from kwire_spark.command import run
-from kwire_spark.reports.basis import Basis, Problem, basis_of, with_basis, with_problems
-from kwire_spark.reports.census import census
-from kwire_spark.reports.latency import latency
-from kwire_spark.reports.readiness import readiness
-from kwire_spark.reports.report import Report
-from kwire_spark.reports.terminal import print_report
-from kwire_spark.stored import Origin
-from kwire_spark.tables.clients import clients
-from kwire_spark.unread import (
+from kwire.command import main as run
+from kwire_inspect.reports.basis import Basis, Problem, basis_of, with_basis, with_problems
+from kwire_inspect.reports.census import census
+from kwire_inspect.reports.latency import latency
+from kwire_inspect.reports.readiness import readiness
+from kwire_inspect.reports.report import Report
+from kwire_inspect.reports.terminal import print_report
+from kwire_inspect.stored import Origin
+from kwire_inspect.tables.clients import clients
+from kwire_inspect.unread import (
     CUT_IN_TUNNEL,
     DROPPED,
     FRAGMENTS_DIFFER,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kwire_spark.command import run
+from kwire.command import main as run
 
 SAMPLE = Path(__file__).parents[1] / "data" / "traffic" / "3.9.1"
 CAPTURE = gzip.decompress((SAMPLE / "traffic.pcap.gz").read_bytes())

@@ -18,12 +18,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kwire.connection import CLIENT, SERVER, Direction
-from kwire_spark.capture import Broken, Peer, Piece, pcapng, read_pieces
-from kwire_spark.capture.files import file_packets
-from kwire_spark.capture.packets import Link, Packet
-from kwire_spark.capture.pcap import Report, Taker, pcap_records
-from kwire_spark.storage import Window
-from kwire_spark.streaming.packets import packet_batches
+from kwire_inspect.capture import Broken, Peer, Piece, pcapng, read_pieces
+from kwire_inspect.capture.files import file_packets
+from kwire_inspect.capture.packets import Link, Packet
+from kwire_inspect.capture.pcap import Report, Taker, pcap_records
+from kwire_inspect.storage import Window
+from kwire_spark.packets import packet_batches
 from tests.effort import examples
 from tests.pipeline.capture_files import (
     COOKED,

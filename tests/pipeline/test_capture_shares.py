@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from kwire.connection import CLIENT, SERVER
-from kwire_spark.capture import Broken, Peer, Piece, read_pieces
-from kwire_spark.capture.files import file_packets
-from kwire_spark.capture.packets import Packet
-from kwire_spark.capture.reading import Connections, capture_blocks, largest
+from kwire_inspect.capture import Broken, Peer, Piece, read_pieces
+from kwire_inspect.capture.files import file_packets
+from kwire_inspect.capture.packets import Packet
+from kwire_inspect.capture.reading import Connections, capture_blocks, largest
 from tests.pipeline.capture_files import (
     EPOCH,
     Conversation,

@@ -30,13 +30,13 @@ from pyspark.sql.datasource import (
     StringStartsWith,
 )
 
-from kwire_spark.columns import FRAMES
-from kwire_spark.frames import Condition
-from kwire_spark.options import BrokenInputError, OptionError, Options
-from kwire_spark.readers.capture import CaptureReader
+from kwire_inspect.columns import FRAMES
+from kwire_inspect.connections import Condition
+from kwire_inspect.options import BrokenInputError, OptionError, Options
+from kwire_inspect.readers.capture import CaptureReader
 from kwire_spark.sources.capture import KafkaCapture
 from kwire_spark.sources.filters import condition
-from kwire_spark.spark_types import spark_schema
+from kwire_spark.types import spark_schema
 from tests.pipeline.capture_files import (
     COOKED,
     EPOCH,

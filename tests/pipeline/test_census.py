@@ -9,11 +9,11 @@ import pytest
 from rich.console import Console
 from syrupy.assertion import SnapshotAssertion
 
-from kwire_spark.reports.census import census
-from kwire_spark.reports.release_support import deprecated_in, is_known, refused_by, spans
-from kwire_spark.reports.report import Report
-from kwire_spark.reports.terminal import print_report
-from kwire_spark.reports.text import in_utc
+from kwire_inspect.reports.census import census
+from kwire_inspect.reports.release_support import deprecated_in, is_known, refused_by, spans
+from kwire_inspect.reports.report import Report
+from kwire_inspect.reports.terminal import print_report
+from kwire_inspect.reports.text import in_utc
 from tests.pipeline.report_rows import START, client, clients_of, exchange, exchanges_of, whole
 
 

@@ -1,4 +1,4 @@
-"""The command kwire-spark: usage, errors in one line, exit codes; and from files to reports."""
+"""The command kwire: usage, errors in one line, exit codes; and from files to reports."""
 
 from __future__ import annotations
 
@@ -23,21 +23,23 @@ from pyspark.sql import SparkSession
 from rich.console import Console
 from syrupy.assertion import SnapshotAssertion
 
+from kwire.command import group
+from kwire.command import main as run
 from kwire.errors import KwireError
 from kwire.logs import LogSegment
-from kwire_spark.columns import RECORDS
-from kwire_spark.command import COMMANDS, group, one_line, run
-from kwire_spark.command.common import Run, only_writer
-from kwire_spark.command.engines import LocalEngine
-from kwire_spark.command.reports import SHOWN, clients_report, usage_of
+from kwire_inspect.columns import RECORDS
+from kwire_inspect.command import one_line
+from kwire_inspect.command.common import Run, only_writer
+from kwire_inspect.command.engines import LocalEngine
+from kwire_inspect.command.reports import SHOWN, clients_report, usage_of
+from kwire_inspect.inputs import Inputs, find
+from kwire_inspect.options import BrokenInputError, OptionError
+from kwire_inspect.segments import record_batches, splits
+from kwire_inspect.storage import Window
+from kwire_inspect.tables.files import ParquetTable
+from kwire_spark import reading as read
 from kwire_spark.command.watch_inputs import FolderInput, TopicInput
-from kwire_spark.inputs import Inputs, find
-from kwire_spark.options import BrokenInputError, OptionError
-from kwire_spark.segments import record_batches, splits
 from kwire_spark.session import JavaMissingError
-from kwire_spark.storage import Window
-from kwire_spark.tables import read
-from kwire_spark.tables.files import ParquetTable
 from tests.pipeline.capture_files import beginning, packets, recorded, write_pcap
 from tests.pipeline.report_rows import START, client, clients_of, whole
 
@@ -46,9 +48,12 @@ DATA = Path(__file__).parents[1] / "data"
 WORKER_TRACE = """Job aborted due to stage failure: Task 0 in stage 3.0 failed 1 times
 Traceback (most recent call last):
   File "worker.py", line 1, in main
-kwire_spark.options.BrokenInputError: a.pcap, byte 40: cut off
+kwire_inspect.options.BrokenInputError: a.pcap, byte 40: cut off
 
 \tat org.apache.spark.api.python.BasePythonRunner"""
+
+
+COMMANDS = ("tables", "clients", "readiness", "census", "latency", "offsets", "watch")
 
 
 class Closed(StringIO):
@@ -101,7 +106,7 @@ def test_two_runs_do_not_write_to_one_folder(
     with only_writer("kwire-out"):
         assert run(["clients", str(DATA / "request_logs")]) == 2
         assert run(["watch", "."]) == 2
-    assert capsys.readouterr().err.count("another kwire-spark is writing to this folder") == 2
+    assert capsys.readouterr().err.count("another kwire is writing to this folder") == 2
     assert not (tmp_path / "kwire-out").exists()  # since nothing was written
 
 
@@ -114,7 +119,7 @@ def test_tables_do_not_replace_folders_of_the_user(
     for name in ("frames", "clients"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "mine.txt").write_text("mine")
-    for command in ("decode", "clients"):
+    for command in ("tables", "clients"):
         assert run([command, "a.pcap", "--out", str(tmp_path), "-q"]) == 2
         assert "was not written by kwire_spark: move it, or choose another folder" in capsys.readouterr().err
     assert [(tmp_path / name / "mine.txt").read_text() for name in ("frames", "clients")] == ["mine", "mine"]
@@ -142,7 +147,7 @@ def test_without_java_the_command_says_what_to_install(
     monkeypatch.setattr("kwire_spark.session.spark_session", missing)
     assert run(["clients", str(DATA / "request_logs"), "--engine", "spark", "--out", str(tmp_path), "-q"]) == 3
     instead = "Or read the inputs without Spark: --engine local"
-    assert capsys.readouterr().err == f"kwire-spark: There is no Java.\nInstall one\n{instead}\n"
+    assert capsys.readouterr().err == f"kwire: There is no Java.\nInstall one\n{instead}\n"
 
 
 @pytest.mark.parametrize(
@@ -205,7 +210,7 @@ def test_decode_writes_the_same_tables_each_time(tmp_path: Path, capfd: pytest.C
     )
     written = []
     for _ in range(2):
-        assert run(["decode", str(given), "--out", str(out), "-q"]) == 0
+        assert run(["tables", str(given), "--out", str(out), "-q"]) == 0
         written.append(tables(out))
     assert written[0] == written[1]
     assert {"frames", "exchanges", "clients", "topics", "apis/Metadata", "apis/ApiVersions"} <= written[0].keys()
@@ -261,14 +266,14 @@ def test_a_disk_that_is_full_is_found_before_anything_is_read(
         def write(self, data: Any) -> int:
             raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("kwire_spark.command.common.TemporaryFile", lambda dir: Full())
-    monkeypatch.setattr("kwire_spark.command.common.find", lambda _: pytest.fail("read"))
+    monkeypatch.setattr("kwire_inspect.command.common.TemporaryFile", lambda dir: Full())
+    monkeypatch.setattr("kwire_inspect.command.common.find", lambda _: pytest.fail("read"))
     assert run(["clients", "a.pcap", "--out", str(tmp_path / "out")]) == 2
     told = capfd.readouterr().err
-    assert told.startswith(f"kwire-spark: {tmp_path / 'out'}: cannot write here: No space left on device: choose")
+    assert told.startswith(f"kwire: {tmp_path / 'out'}: cannot write here: No space left on device: choose")
 
 
-@pytest.mark.parametrize("command", ["clients", "decode"])
+@pytest.mark.parametrize("command", ["clients", "tables"])
 def test_a_disk_that_becomes_full_is_one_line_and_nothing_half_written_is_left(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
@@ -279,7 +284,7 @@ def test_a_disk_that_becomes_full_is_one_line_and_nothing_half_written_is_left(
     log = str(DATA / "request_logs" / "3.9.1.log.gz")
     assert run([command, log, "--out", str(tmp_path / "out"), "-q"]) == 3
     told = capfd.readouterr().err
-    assert told.startswith("kwire-spark: the output folder: no space left on device: free some there or in ")
+    assert told.startswith("kwire: the output folder: no space left on device: free some there or in ")
     assert told.count("\n") == 1
     assert [path.name for path in tmp_path.rglob("*") if "writing" in path.name] == []
 
@@ -417,11 +422,11 @@ def test_which_tables_are_decoded_of_which_inputs(
     else:
         (tmp_path / "in" / given).write_bytes((DATA / "metrics" / "exporter.prom").read_bytes())
     options = ["--raw"] if raw else []
-    code = run(["decode", str(tmp_path / "in"), *options, "--out", str(tmp_path / "out")])
+    code = run(["tables", str(tmp_path / "in"), *options, "--out", str(tmp_path / "out")])
     told = " ".join(capsys.readouterr().out.split())
     assert code == 0
     written = {
-        row["table"]: row for row in parquet.read_table(tmp_path / "out" / "decode-tables.parquet").to_pylist()
+        row["table"]: row for row in parquet.read_table(tmp_path / "out" / "tables-written.parquet").to_pylist()
     }
     assert expected <= written.keys()
     assert {name for name in written if "/" not in name} == {name for name in expected if "/" not in name}
@@ -446,7 +451,7 @@ def test_of_many_skipped_files_some_are_named(tmp_path: Path, capsys: pytest.Cap
         *(f"skipped {tmp_path}/{number}[red].pcap: empty file" for number in range(5)),
         "skipped 3 more files",
     ]
-    assert told[6:] == [f"kwire-spark: no capture and no broker log in {tmp_path}"]
+    assert told[6:] == [f"kwire: no capture and no broker log in {tmp_path}"]
 
 
 class Reading:

@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwire_spark.columns import CLIENTS, COUNTED, EXCHANGES, PROBLEMS
-from kwire_spark.options import Options
-from kwire_spark.readers.base import Reader
+from kwire_inspect.columns import CLIENTS, COUNTED, EXCHANGES, PROBLEMS
+from kwire_inspect.options import Options
+from kwire_inspect.readers.base import Reader
+from kwire_inspect.tables.clients import EXCHANGE_COLUMNS, Clients, clients
+from kwire_inspect.tables.counting import counted
+from kwire_inspect.tables.relations import LocalTable
+from kwire_inspect.unread import CLOSED
 from kwire_spark.sources.base import CountingReader
-from kwire_spark.tables.clients import EXCHANGE_COLUMNS, Clients, clients
-from kwire_spark.tables.counting import counted
-from kwire_spark.tables.relations import LocalTable
-from kwire_spark.unread import CLOSED
 from tests.effort import examples
 from tests.pipeline.report_rows import DATABASE, START, client, clients_of, exchange, exchanges_of
 from tests.pipeline.test_clients_table import refusals_of

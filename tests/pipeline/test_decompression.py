@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from kwire_spark.inputs import find
-from kwire_spark.storage import DamagedStreamError, Window, decompression, is_compressed
-from kwire_spark.storage.decompression import CHUNK, SMALL_STEP, decompressed
+from kwire_inspect.inputs import find
+from kwire_inspect.storage import DamagedStreamError, Window, decompression, is_compressed
+from kwire_inspect.storage.decompression import CHUNK, SMALL_STEP, decompressed
 from tests.pipeline.packing import COMPRESS
 
 RANDOM = random.Random(1)

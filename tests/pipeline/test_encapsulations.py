@@ -14,16 +14,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kwire.connection import CLIENT, SERVER
-from kwire_spark.capture import Broken, Peer, Piece, read_pieces
-from kwire_spark.capture.files import file_packets
-from kwire_spark.capture.fragments import LARGEST, MOST_RANGES, PATIENCE, Datagram, Fragments, Part
-from kwire_spark.capture.packets import LINKS as KNOWN_LINKS
-from kwire_spark.capture.packets import Packet
-from kwire_spark.capture.pcap import Report
-from kwire_spark.capture.unwrapping import LAYERS, Unwrapper
-from kwire_spark.capture.walk import MOST_TUNNELS, Walk
-from kwire_spark.frames import frame_batches
-from kwire_spark.unread import CUT_IN_TUNNEL, FRAGMENTS_DIFFER, FRAGMENTS_LOST, NO_TCP, NOT_READ, SHORT
+from kwire_inspect.capture import Broken, Peer, Piece, read_pieces
+from kwire_inspect.capture.files import file_packets
+from kwire_inspect.capture.fragments import LARGEST, MOST_RANGES, PATIENCE, Datagram, Fragments, Part
+from kwire_inspect.capture.packets import LINKS as KNOWN_LINKS
+from kwire_inspect.capture.packets import Packet
+from kwire_inspect.capture.pcap import Report
+from kwire_inspect.capture.unwrapping import LAYERS, Unwrapper
+from kwire_inspect.capture.walk import MOST_TUNNELS, Walk
+from kwire_inspect.connections import frame_batches
+from kwire_inspect.unread import CUT_IN_TUNNEL, FRAGMENTS_DIFFER, FRAGMENTS_LOST, NO_TCP, NOT_READ, SHORT
 from tests.effort import examples
 from tests.pipeline.capture_files import (
     Conversation,

@@ -10,8 +10,8 @@ import pytest
 
 from kwire.message import Message, Struct
 from kwire.schema import struct_class
+from kwire_inspect.connections.answers import error_codes
 from kwire_kafka import PROTOCOL, FetchResponse, HeartbeatResponse, MetadataResponse
-from kwire_spark.frames.answers import error_codes
 
 RESPONSES = [name for name in PROTOCOL if name.endswith("Response")]
 

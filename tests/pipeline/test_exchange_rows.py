@@ -10,6 +10,11 @@ import pytest
 
 from kwire.connection import CLIENT, SERVER
 from kwire.frames import frame
+from kwire_inspect.capture import Broken, Piece, read_pieces
+from kwire_inspect.columns import EXCHANGES
+from kwire_inspect.connections import ConnectionProjection, ConnectionRows, frame_batches
+from kwire_inspect.connections.projection import ALL, CODES, Table
+from kwire_inspect.unread import HTTP, MISSING, NO_FRAME, PARTIAL, STRAY
 from kwire_kafka import (
     PROTOCOL,
     ApiVersionsRequest,
@@ -25,11 +30,6 @@ from kwire_kafka import (
     SaslAuthenticateRequest,
     SaslHandshakeRequest,
 )
-from kwire_spark.capture import Broken, Piece, read_pieces
-from kwire_spark.columns import EXCHANGES
-from kwire_spark.frames import ConnectionProjection, ConnectionRows, frame_batches
-from kwire_spark.frames.projection import ALL, CODES, Table
-from kwire_spark.unread import HTTP, MISSING, NO_FRAME, PARTIAL, STRAY
 from tests.pipeline.capture_files import Conversation, Segment, merged, packets, recorded, recordings, write_pcap
 from tests.pipeline.connection_pieces import answered, asked, cells, conversation_pieces, gap, pieces, values
 from tests.pipeline.test_late_captures import OTHER_PORTS

@@ -17,10 +17,9 @@ from kwire.connection import CLIENT, SERVER
 from kwire.connection.event_reader import EventReader
 from kwire.frames import frame
 from kwire.message import decode_within
-from kwire_kafka import HeartbeatRequest, HeartbeatResponse, ProduceRequest
-from kwire_spark.capture import Broken, Piece
-from kwire_spark.columns import EXCHANGES, FRAMES
-from kwire_spark.frames import (
+from kwire_inspect.capture import Broken, Piece
+from kwire_inspect.columns import EXCHANGES, FRAMES
+from kwire_inspect.connections import (
     Condition,
     ConnectionProjection,
     ConnectionRows,
@@ -28,11 +27,12 @@ from kwire_spark.frames import (
     frame_batches,
     frame_rows,
 )
-from kwire_spark.frames.batches import BATCH_ROWS
-from kwire_spark.frames.projection import TABLES, Table
-from kwire_spark.options import BrokenInputError
-from kwire_spark.rows import Layout
-from kwire_spark.unread import MISSING
+from kwire_inspect.connections.batches import BATCH_ROWS
+from kwire_inspect.connections.projection import TABLES, Table
+from kwire_inspect.options import BrokenInputError
+from kwire_inspect.rows import Layout
+from kwire_inspect.unread import MISSING
+from kwire_kafka import HeartbeatRequest, HeartbeatResponse, ProduceRequest
 from tests.effort import examples
 from tests.pipeline.capture_files import Segment, recorded, recordings
 from tests.pipeline.connection_pieces import answered, asked, cells, conversation_pieces, gap, pieces, values

@@ -12,15 +12,15 @@ from hypothesis import strategies as st
 
 from kwire import is_native
 from kwire.headers import RequestHeader, ResponseHeader
+from kwire_inspect import worker
+from kwire_inspect.capture import Broken, Connection, Peer, Piece
+from kwire_inspect.columns import EXCHANGES, FRAMES
+from kwire_inspect.connections import ConnectionProjection, ConnectionRows, batches
+from kwire_inspect.connections.context import MAX_CONTEXTS, ContextCache
+from kwire_inspect.connections.identity import Client
+from kwire_inspect.connections.projection import Table
+from kwire_inspect.rows import LAYOUTS, Layout, Row, exchange_row, micros
 from kwire_kafka import PROTOCOL, ApiVersionsRequest, HeartbeatRequest, HeartbeatResponse, SaslAuthenticateRequest
-from kwire_spark import worker
-from kwire_spark.capture import Broken, Connection, Peer, Piece
-from kwire_spark.columns import EXCHANGES, FRAMES
-from kwire_spark.frames import ConnectionProjection, ConnectionRows, batches
-from kwire_spark.frames.context import MAX_CONTEXTS, ContextCache
-from kwire_spark.frames.identity import Client
-from kwire_spark.frames.projection import Table
-from kwire_spark.rows import LAYOUTS, Layout, Row, exchange_row, micros
 from tests.pipeline.capture_files import EPOCH
 from tests.pipeline.connection_pieces import answered, asked, cells, pieces
 

@@ -11,6 +11,9 @@ from kwire.frames import frame
 from kwire.message import Message
 from kwire.secrets import METADATA_TOPIC_ID
 from kwire.uuids import Uuid
+from kwire_inspect.capture import Broken, Piece
+from kwire_inspect.connections.answers import error_codes
+from kwire_inspect.connections.projection import Table
 from kwire_kafka import (
     PROTOCOL,
     ApiVersionsResponse,
@@ -36,9 +39,6 @@ from kwire_kafka import (
 )
 from kwire_kafka.api.describe_delegation_token import DescribedDelegationToken
 from kwire_kafka.api.fetch import FetchableTopicResponse, PartitionData
-from kwire_spark.capture import Broken, Piece
-from kwire_spark.frames.answers import error_codes
-from kwire_spark.frames.projection import Table
 from tests.pipeline.capture_files import Segment, recorded, recordings
 from tests.pipeline.connection_pieces import answered, asked, cells, conversation_pieces, gap, pieces, values
 

@@ -13,13 +13,13 @@ import pytest
 from kwire import is_native
 from kwire.connection import CLIENT, SERVER, ConnectionDecoder
 from kwire.frames import frame
+from kwire_inspect.capture import Broken, Peer, Piece, read_pieces, servers
+from kwire_inspect.capture.files import file_packets
+from kwire_inspect.capture.packets import Packet
+from kwire_inspect.capture.pcap import LARGEST, MOST_COUNTED, _mark
+from kwire_inspect.connections import batches, frame_batches, sides
+from kwire_inspect.unread import UNDECIDED
 from kwire_kafka import PROTOCOL
-from kwire_spark.capture import Broken, Peer, Piece, read_pieces, servers
-from kwire_spark.capture.files import file_packets
-from kwire_spark.capture.packets import Packet
-from kwire_spark.capture.pcap import LARGEST, MOST_COUNTED, _mark
-from kwire_spark.frames import batches, frame_batches, sides
-from kwire_spark.unread import UNDECIDED
 from tests.effort import peak
 from tests.pipeline.capture_files import Conversation, Segment, merged, packets, recorded, write_pcap
 from tests.pipeline.connection_pieces import Cells, cells

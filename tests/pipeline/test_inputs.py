@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from kwire_spark.columns import PROBLEMS
-from kwire_spark.inputs import PROBE_BYTES, Inputs, find, sniff
-from kwire_spark.options import OptionError
-from kwire_spark.storage import STDIN
-from kwire_spark.tables.files import write_parquet
+from kwire_inspect.columns import PROBLEMS
+from kwire_inspect.inputs import PROBE_BYTES, Inputs, find, sniff
+from kwire_inspect.options import OptionError
+from kwire_inspect.storage import STDIN
+from kwire_inspect.tables.files import write_parquet
 from tests.pipeline.packing import tar
 
 DATA = Path(__file__).parents[1] / "data"
@@ -82,7 +82,7 @@ def test_the_kind_of_a_file(tmp_path: Path, name: str, content: bytes, kind: str
         ("a.log", SERVER.replace(b"INFO", b"LATE"), "no line looks like a broker's log"),
         ("index", b"x\n" * (PROBE_BYTES * 2) + SERVER, "no line looks like a broker's log"),
         ("7.index", b"\0\1", "unknown binary format: expected pcap, pcapng or a log segment named like Kafka's"),
-        ("a.parquet", b"PAR1\0", "Parquet: to read a table that kwire-spark wrote, name its folder alone"),
+        ("a.parquet", b"PAR1\0", "Parquet: to read a table that kwire wrote, name its folder alone"),
         ("cut.gz", b"\x1f\x8b\xff\xff\xff\xff\xff\xff\xff\xff\xff", ""),
         ("cut.zst", zstandard.compress(b"x" * 999)[:4] + b"\xff" * 20, ""),
     ],

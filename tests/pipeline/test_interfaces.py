@@ -15,16 +15,16 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
+from kwire.command import main as run
 from kwire.connection import CLIENT
-from kwire_spark.capture import Broken
-from kwire_spark.capture.files import file_packets
-from kwire_spark.command import run
+from kwire_inspect.capture import Broken
+from kwire_inspect.capture.files import file_packets
+from kwire_inspect.live import interfaces, ring
+from kwire_inspect.live.interfaces import CaptureError, InterfaceCapture, check_interfaces, command
+from kwire_inspect.live.ring import Cutter, NoCaptureError, Ring, statistics
+from kwire_inspect.options import OptionError
+from kwire_inspect.unread import DROPPED
 from kwire_spark.command.watch_inputs import filter_for
-from kwire_spark.options import OptionError
-from kwire_spark.streaming import interfaces, ring
-from kwire_spark.streaming.interfaces import CaptureError, InterfaceCapture, check_interfaces, command
-from kwire_spark.streaming.ring import Cutter, NoCaptureError, Ring, statistics
-from kwire_spark.unread import DROPPED
 from tests.pipeline.capture_files import Conversation, block, packets, recorded, write_pcap, write_pcapng
 
 LO = socket.if_nameindex()[0][1]

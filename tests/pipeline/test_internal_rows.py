@@ -8,6 +8,12 @@ from typing import Any
 import pyarrow as pa
 
 from kwire.uuids import Uuid
+from kwire_inspect.columns import EPOCH
+from kwire_inspect.state import columns
+from kwire_inspect.state.cluster import Acls, Brokers, Configs, Features, Quotas, ScramUsers, Topics
+from kwire_inspect.state.groups import Groups, Members
+from kwire_inspect.state.offsets import CommittedOffsets, Transactions
+from kwire_inspect.state.shares import ShareStates
 from kwire_kafka import ConsumerProtocolAssignment, ConsumerProtocolSubscription
 from kwire_kafka.coordinator import consumer_group_current_member_assignment as current
 from kwire_kafka.coordinator import consumer_group_member_metadata as metadata
@@ -18,12 +24,6 @@ from kwire_kafka.coordinator.group_metadata import MemberMetadata
 from kwire_kafka.data.consumer_protocol_assignment import TopicPartition
 from kwire_kafka.metadata.client_quota_record import EntityData
 from kwire_kafka.metadata.register_broker_record import BrokerEndpoint
-from kwire_spark.columns import EPOCH
-from kwire_spark.state import columns
-from kwire_spark.state.cluster import Acls, Brokers, Configs, Features, Quotas, ScramUsers, Topics
-from kwire_spark.state.groups import Groups, Members
-from kwire_spark.state.offsets import CommittedOffsets, Transactions
-from kwire_spark.state.shares import ShareStates
 from tests.pipeline.test_internal_state import Rows, cluster, described, record, records, setting, state
 
 A, B = Uuid(b"0123456789abcdef"), Uuid(b"fedcba9876543210")

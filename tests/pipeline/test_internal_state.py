@@ -17,18 +17,18 @@ from hypothesis import strategies as st
 from kwire.logs import committed_offsets
 from kwire.records import Record, encode_batch, encode_control
 from kwire.uuids import Uuid
+from kwire_inspect.columns import RECORDS
+from kwire_inspect.segments import record_batches, segment_files, splits
+from kwire_inspect.state import columns
+from kwire_inspect.state.cluster import Acls, Brokers, Configs, Features, Quotas, ScramUsers, Topics
+from kwire_inspect.state.groups import Groups, Members
+from kwire_inspect.state.offsets import CommittedOffsets, Transactions, topic_id
+from kwire_inspect.state.replay import replay, undecodable_records
+from kwire_inspect.state.shares import ShareStates, combined
+from kwire_inspect.tables import groups
 from kwire_kafka import PROTOCOL, EndTxnMarker, TransactionLogKey, TransactionLogValue
 from kwire_kafka.coordinator.group_metadata import MemberMetadata
 from kwire_kafka.metadata.client_quota_record import EntityData
-from kwire_spark.columns import RECORDS
-from kwire_spark.segments import record_batches, segment_files, splits
-from kwire_spark.state import columns
-from kwire_spark.state.cluster import Acls, Brokers, Configs, Features, Quotas, ScramUsers, Topics
-from kwire_spark.state.groups import Groups, Members
-from kwire_spark.state.offsets import CommittedOffsets, Transactions, topic_id
-from kwire_spark.state.replay import replay, undecodable_records
-from kwire_spark.state.shares import ShareStates, combined
-from kwire_spark.tables import groups
 from tests.pipeline.log_files import LOGS, TIMES, segment
 from tests.pipeline.report_rows import table_of
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from kwire_spark.columns import RECORDS
-from kwire_spark.segments import record_batches, segment_files, splits
-from kwire_spark.state import cluster, columns, groups, offsets
-from kwire_spark.state.replay import replay
+from kwire_inspect.columns import RECORDS
+from kwire_inspect.segments import record_batches, segment_files, splits
+from kwire_inspect.state import cluster, columns, groups, offsets
+from kwire_inspect.state.replay import replay
 from tests.pipeline.log_files import LOGS
 from tests.pipeline.tool_checks import CHECKS, Rows, Table
 

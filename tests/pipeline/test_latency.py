@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from rich.console import Console
 from syrupy.assertion import SnapshotAssertion
 
-from kwire_spark.reports.latency import latency
-from kwire_spark.reports.over_time import MAX_ROWS, Steps, counted_over_time
-from kwire_spark.reports.report import Report
-from kwire_spark.reports.terminal import print_report
+from kwire_inspect.reports.latency import latency
+from kwire_inspect.reports.over_time import MAX_ROWS, Steps, counted_over_time
+from kwire_inspect.reports.report import Report
+from kwire_inspect.reports.terminal import print_report
 from tests.pipeline.report_rows import START, exchange, exchanges_of, whole
 
 

@@ -23,13 +23,13 @@ from kwire.errors import DecodeError
 from kwire.logs import LogSegment, scan
 from kwire.logs.window import WINDOW
 from kwire.records import Batch, Record, encode_batch, encode_message_set
+from kwire_inspect.columns import RECORDS
+from kwire_inspect.options import BrokenInputError
+from kwire_inspect.rows import BATCH_BYTES
+from kwire_inspect.segments import Bounds, Selection, record_batches, segment_files, splits
+from kwire_inspect.segments.typed import raw_schema, typed_batches, typed_schema
+from kwire_inspect.tables.record_structs import RecordStructs, record_kind
 from kwire_kafka import UserScramCredentialRecord
-from kwire_spark.columns import RECORDS
-from kwire_spark.options import BrokenInputError
-from kwire_spark.rows import BATCH_BYTES
-from kwire_spark.segments import Bounds, Selection, record_batches, segment_files, splits
-from kwire_spark.segments.typed import raw_schema, typed_batches, typed_schema
-from kwire_spark.tables.record_structs import RecordStructs, record_kind
 from tests.effort import examples
 from tests.pipeline.log_files import LOGS, TIMES, batch_at, broken, index, offsets, rows, segment
 
@@ -87,7 +87,7 @@ def encoded(codec: int = 0, **facts: Any) -> bytes:
 @pytest.mark.parametrize("slow", [False, True])
 def test_all_columns_of_a_record(tmp_path: Path, codec: int, slow: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     if slow:  # as batches that are not ordinary
-        monkeypatch.setattr("kwire_spark.segments.record_columns.BELIEVED", 0)
+        monkeypatch.setattr("kwire_inspect.segments.record_columns.BELIEVED", 0)
     path = segment(tmp_path, batch_at(0), encoded(codec, **FACTS))
     (row,) = [row for row in rows(path) if row["key"] == b"key"]
     names = ["none", "gzip", "snappy", "lz4", "zstd"]

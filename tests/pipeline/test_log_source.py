@@ -8,8 +8,8 @@ import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
+from kwire_inspect.tables.groups import committed_offsets, members, undecodable
 from kwire_spark.sources.log import KafkaLog
-from kwire_spark.tables.groups import committed_offsets, members, undecodable
 from tests.pipeline.log_files import LOGS, batch_at, segment
 
 

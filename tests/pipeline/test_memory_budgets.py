@@ -12,15 +12,15 @@ import zstandard
 
 from kwire.connection import CLIENT
 from kwire.frames import frame
+from kwire_inspect.capture import Connection, Peer, Piece, read_pieces
+from kwire_inspect.capture.packets import ACK, RST, SYN, Packet
+from kwire_inspect.capture.reading import Connections
+from kwire_inspect.columns import EXCHANGES
+from kwire_inspect.connections import ConnectionProjection, frame_batches
+from kwire_inspect.connections.projection import TABLES, Budget, Table
 from kwire_kafka import AlterClientQuotasRequest, FetchRequest, FetchResponse
 from kwire_kafka.api.fetch import FetchableTopicResponse, PartitionData
-from kwire_spark.capture import Connection, Peer, Piece, read_pieces
-from kwire_spark.capture.packets import ACK, RST, SYN, Packet
-from kwire_spark.capture.reading import Connections
-from kwire_spark.columns import EXCHANGES
-from kwire_spark.frames import ConnectionProjection, frame_batches
-from kwire_spark.frames.projection import TABLES, Budget, Table
-from kwire_spark.streaming.ends import Ends
+from kwire_spark.streams.ends import Ends
 from tests.attack.limits import limited
 from tests.pipeline.capture_files import EPOCH
 from tests.pipeline.connection_pieces import answered, asked, pieces, values

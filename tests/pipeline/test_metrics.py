@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
+from kwire.command import main as run
+from kwire_inspect.columns import COUNTED
+from kwire_inspect.inputs import find
+from kwire_inspect.reports.client_usage import uses_of
+from kwire_inspect.text_logs import dumps, metrics_batches
+from kwire_inspect.text_logs.metrics import NAMELESS
+from kwire_inspect.unread import NO_DEPRECATED
 from kwire_kafka import PROTOCOL
-from kwire_spark.columns import COUNTED
-from kwire_spark.command import run
-from kwire_spark.inputs import find
-from kwire_spark.reports.client_usage import uses_of
-from kwire_spark.text_logs import dumps, metrics_batches
-from kwire_spark.text_logs.metrics import NAMELESS
-from kwire_spark.unread import NO_DEPRECATED
 from tests.pipeline.report_rows import client
 
 SAMPLE = Path(__file__).parents[1] / "data" / "metrics"
@@ -137,7 +137,7 @@ def test_a_report_on_metrics_is_none_itself(tmp_path: Path) -> None:
 
 def test_tables_keep_what_metrics_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     inputs = [str(SAMPLE / "traffic.pcap.gz"), str(SAMPLE / "exporter.prom")]
-    assert run(["decode", "-q", "--out", str(tmp_path / "tables"), *inputs]) == 0
+    assert run(["tables", "-q", "--out", str(tmp_path / "tables"), *inputs]) == 0
     _, direct = readiness(tmp_path / "direct", *inputs)
     _, stored = readiness(tmp_path / "stored", tmp_path / "tables")
     assert (direct["summary"], direct["tables"]) == (stored["summary"], stored["tables"])
@@ -376,7 +376,7 @@ def test_hostile_labels_are_cut_and_escaped(tmp_path: Path, capsys: pytest.Captu
 
 
 def test_series_are_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kwire_spark.text_logs.metrics.MOST_SERIES", 2)
+    monkeypatch.setattr("kwire_inspect.text_logs.metrics.MOST_SERIES", 2)
     lines = [f'{RULES}_total{{request="Fetch",version="{version}"}} 1' for version in range(4)]
     rows = rows_of(made(tmp_path, *lines))
     assert [row["version"] for row in rows] == [0, 1, None]

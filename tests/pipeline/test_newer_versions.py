@@ -15,23 +15,23 @@ from pyarrow import parquet
 from pyspark.sql import SparkSession
 from rich.console import Console
 
+from kwire.command import main as run
 from kwire.connection import CLIENT, SERVER
 from kwire.frames import frame
 from kwire.headers import RequestHeader
 from kwire.protocol import TAKE_IN, MessageRegistry
+from kwire_inspect.columns import EXCHANGES
+from kwire_inspect.command.live import live_report
+from kwire_inspect.connections import ConnectionRows, frame_batches
+from kwire_inspect.connections.projection import ConnectionProjection
+from kwire_inspect.options import OptionError, Options
+from kwire_inspect.projection import Projection
+from kwire_inspect.readers.capture import CaptureReader
+from kwire_inspect.reports.newer import newer_than_known
+from kwire_inspect.tables.structs import ExchangeStructs
+from kwire_inspect.text_logs import Split, request_batches
 from kwire_kafka import PROTOCOL, ApiVersionsRequest, ApiVersionsResponse, HeartbeatRequest, HeartbeatResponse
 from kwire_kafka.releases import RELEASES
-from kwire_spark.columns import EXCHANGES
-from kwire_spark.command import run
-from kwire_spark.command.live import live_report
-from kwire_spark.frames import ConnectionRows, frame_batches
-from kwire_spark.frames.projection import ConnectionProjection
-from kwire_spark.options import OptionError, Options
-from kwire_spark.projection import Projection
-from kwire_spark.readers.capture import CaptureReader
-from kwire_spark.reports.newer import newer_than_known
-from kwire_spark.tables.structs import ExchangeStructs
-from kwire_spark.text_logs import Split, request_batches
 from tests.pipeline.capture_files import Conversation, Segment, packets, write_pcap
 from tests.pipeline.connection_pieces import answered, asked, pieces, values
 from tests.pipeline.newer_kafka import NEWER, PACKAGE, RELEASE
@@ -268,7 +268,7 @@ def test_workers_of_spark_read_with_the_package(
     archive = shutil.make_archive(str(tmp_path / "package"), "zip", folder, PACKAGE)
     spark.sparkContext.addPyFile(archive)
     out = tmp_path / "out"
-    assert run(["decode", capture, "--out", str(out), "-q", "--protocol", PACKAGE, "--engine", "spark"]) == 0
+    assert run(["tables", capture, "--out", str(out), "-q", "--protocol", PACKAGE, "--engine", "spark"]) == 0
     rows = parquet.read_table(out / "apis" / "Heartbeat").to_pylist()
     assert [(row["version"], row["request"]["reason"], row["response"]["error_code"]) for row in rows] == [
         (NEWER, "why not", 27)

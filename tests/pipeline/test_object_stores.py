@@ -19,11 +19,11 @@ import pyarrow.parquet as parquet
 import pytest
 from pyarrow.fs import FileInfo, FileType, LocalFileSystem, SubTreeFileSystem
 
-from kwire_spark.command import run
-from kwire_spark.inputs import find
-from kwire_spark.options import OptionError, Options
-from kwire_spark.readers import read_batches
-from kwire_spark.storage import RemoteFile, answers, file_systems, opened, place, remote, size_of
+from kwire.command import main as run
+from kwire_inspect.inputs import find
+from kwire_inspect.options import OptionError, Options
+from kwire_inspect.readers import read_batches
+from kwire_inspect.storage import RemoteFile, answers, file_systems, opened, place, remote, size_of
 from tests.pipeline.capture_files import beginning
 from tests.pipeline.s3_server import Request, Store, serving
 from tests.pipeline.small_sample import TRAFFIC, left_behind
@@ -49,7 +49,7 @@ def upload(store: Store, folder: Path, prefix: str) -> None:
             store.put(f"{prefix}/{file.relative_to(folder)}", file.read_bytes())
 
 
-@pytest.mark.parametrize("command", ["clients", "census", "offsets", "decode"])
+@pytest.mark.parametrize("command", ["clients", "census", "offsets", "tables"])
 def test_a_folder_of_a_store_gives_the_same_tables(tmp_path: Path, store: Store, command: str) -> None:
     (tmp_path / "given").mkdir()
     left_behind(tmp_path / "given")
@@ -68,7 +68,7 @@ def test_workers_of_spark_open_objects_themselves(tmp_path: Path, store: Store) 
     store.put("bucket/a.log", LOG)
     for engine in ("local", "spark"):
         options = ["--engine", engine, "--out", str(tmp_path / engine), "-q"]
-        ran = subprocess.run([sys.executable, "-m", "kwire_spark", "clients", "s3://bucket/", *options], check=True)
+        ran = subprocess.run([sys.executable, "-m", "kwire", "clients", "s3://bucket/", *options], check=True)
         assert ran.returncode == 0
     local, of_spark = (
         sorted(map(str, parquet.read_table(tmp_path / engine / "clients-list.parquet").to_pylist()))
@@ -175,10 +175,10 @@ def test_what_a_store_refuses_is_one_line(
     fails(store, lambda request: True, status, code)
     for name in ("s3://bucket/a", "s3://bucket/"):
         assert run(["clients", name, "--out", str(tmp_path), "-q"]) == 2
-        assert capsys.readouterr().err == f"kwire-spark: {name}: {told}\n"
+        assert capsys.readouterr().err == f"kwire: {name}: {told}\n"
     fails(store, lambda request: "continuation-token" in request.query, status, code)  # the listing is cut off
     assert run(["clients", "s3://bucket/a", "--out", str(tmp_path), "-q"]) == 2
-    assert capsys.readouterr().err == f"kwire-spark: s3://bucket/a: {told}\n"
+    assert capsys.readouterr().err == f"kwire: s3://bucket/a: {told}\n"
 
 
 @pytest.mark.parametrize(
@@ -280,7 +280,7 @@ def test_a_listing_without_end_is_one_line(
         assert run(["clients", "s3://bucket/a"]) == 2
     finally:
         store.endless = False  # for the library, which goes on in its thread
-    assert capsys.readouterr().err == f"kwire-spark: s3://bucket/a: {remote.ENDLESS}\n"
+    assert capsys.readouterr().err == f"kwire: s3://bucket/a: {remote.ENDLESS}\n"
 
 
 def test_a_store_that_does_not_answer(monkeypatch: pytest.MonkeyPatch, store: Store) -> None:

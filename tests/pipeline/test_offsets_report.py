@@ -13,19 +13,19 @@ from pyarrow import parquet
 from rich.console import Console
 from syrupy.assertion import SnapshotAssertion
 
+from kwire.command import main as run
 from kwire.logs import committed_offsets
 from kwire.records import Record, encode_batch
+from kwire_inspect.columns import RECORDS
+from kwire_inspect.command.engines import LocalEngine
+from kwire_inspect.command.reports import last_segments
+from kwire_inspect.inputs import find
+from kwire_inspect.reports.offsets import Tables, log_ends, offsets, ranges, report_on
+from kwire_inspect.reports.report import Report
+from kwire_inspect.reports.terminal import print_report
+from kwire_inspect.state import columns
+from kwire_inspect.state.replay import NEEDED
 from kwire_kafka import PROTOCOL
-from kwire_spark.columns import RECORDS
-from kwire_spark.command import run
-from kwire_spark.command.engines import LocalEngine
-from kwire_spark.command.reports import last_segments
-from kwire_spark.inputs import find
-from kwire_spark.reports.offsets import Tables, log_ends, offsets, ranges, report_on
-from kwire_spark.reports.report import Report
-from kwire_spark.reports.terminal import print_report
-from kwire_spark.state import columns
-from kwire_spark.state.replay import NEEDED
 from tests.pipeline.log_files import rows, segment
 from tests.pipeline.report_rows import table_of, whole
 

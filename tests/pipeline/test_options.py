@@ -15,18 +15,11 @@ from typing import Any
 
 import pytest
 
-from kwire_spark.inputs import Inputs, find
-from kwire_spark.options import COUNT, FOUND, OPTIONS, BrokenInputError, OptionError, Options, only, passed
-from kwire_spark.readers import read_batches
-from kwire_spark.sources.base import Source
-from kwire_spark.sources.capture import KafkaCapture
-from kwire_spark.sources.log import KafkaLog
-from kwire_spark.sources.metrics import KafkaMetrics
-from kwire_spark.sources.packets import KafkaPackets
-from kwire_spark.sources.request_log import KafkaRequestLog
-from kwire_spark.sources.server_log import KafkaServerLog
-from kwire_spark.storage import absolute, opened
-from kwire_spark.tables.read import (
+from kwire_inspect.inputs import Inputs, find
+from kwire_inspect.options import COUNT, FOUND, OPTIONS, BrokenInputError, OptionError, Options, only, passed
+from kwire_inspect.readers import read_batches
+from kwire_inspect.storage import absolute, opened
+from kwire_spark.reading import (
     read_clients,
     read_counted,
     read_exchanges,
@@ -34,6 +27,13 @@ from kwire_spark.tables.read import (
     read_records,
     read_refusals,
 )
+from kwire_spark.sources.base import Source
+from kwire_spark.sources.capture import KafkaCapture
+from kwire_spark.sources.log import KafkaLog
+from kwire_spark.sources.metrics import KafkaMetrics
+from kwire_spark.sources.packets import KafkaPackets
+from kwire_spark.sources.request_log import KafkaRequestLog
+from kwire_spark.sources.server_log import KafkaServerLog
 from tests.pipeline.s3_server import NOWHERE
 
 
@@ -123,7 +123,7 @@ def requested(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         addresses.append(f"{scheme}://{authority}")
         raise OSError("no store here")
 
-    monkeypatch.setattr("kwire_spark.storage.remote.file_system", ask)
+    monkeypatch.setattr("kwire_inspect.storage.remote.file_system", ask)
     return addresses
 
 

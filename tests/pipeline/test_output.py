@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from kwire_spark.command import run
-from kwire_spark.command.output import OWN_CLASSES, OWN_SETTINGS, checked_output
-from kwire_spark.options import OptionError
-from kwire_spark.storage import file_systems
+from kwire.command import main as run
+from kwire_inspect.command.engines import checked_output
+from kwire_inspect.options import OptionError
+from kwire_inspect.storage import file_systems
+from kwire_spark.output import OWN_CLASSES, OWN_SETTINGS
 from tests.pipeline.s3_server import NOWHERE, Store, serving
 
 

@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 
 from kwire import __version__
 from kwire.guide import Guide
+from kwire_inspect.reports import charts
+from kwire_inspect.reports.charts import plain
+from kwire_inspect.reports.formats import json_text, markdown
+from kwire_inspect.reports.page import AT_ONCE, LONG, embedded, page
+from kwire_inspect.reports.report import Cell, Chart, Column, Report, Table
+from kwire_inspect.reports.text import file_name, label, shown, visible
 from kwire_kafka import PROTOCOL
-from kwire_spark.reports import charts
-from kwire_spark.reports.charts import plain
-from kwire_spark.reports.formats import json_text, markdown
-from kwire_spark.reports.page import AT_ONCE, LONG, embedded, page
-from kwire_spark.reports.report import Cell, Chart, Column, Report, Table
-from kwire_spark.reports.text import file_name, label, shown, visible
 from tests.effort import examples
 from tests.pipeline.report_samples import HOSTILE, START, all_charts, report
 

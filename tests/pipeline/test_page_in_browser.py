@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from kwire.guide import Guide
+from kwire_inspect.reports.page import LONG, page
+from kwire_inspect.reports.report import Column, Report, Table
+from kwire_inspect.reports.text import shown
 from kwire_kafka import PROTOCOL
-from kwire_spark.reports.page import LONG, page
-from kwire_spark.reports.report import Column, Report, Table
-from kwire_spark.reports.text import shown
 from tests.browser import BROWSER, told
 from tests.pipeline.report_samples import HOSTILE, START, all_charts, report
 

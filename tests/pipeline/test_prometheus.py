@@ -8,11 +8,11 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kwire_inspect.reports import prometheus
+from kwire_inspect.reports.client_usage import Client, Use
+from kwire_inspect.reports.judgement import Judgement
+from kwire_inspect.reports.prometheus import exposition
 from kwire_kafka.releases import RELEASES
-from kwire_spark.reports import prometheus
-from kwire_spark.reports.client_usage import Client, Use
-from kwire_spark.reports.judgement import Judgement
-from kwire_spark.reports.prometheus import exposition
 
 LINE = re.compile(r'(# (HELP|TYPE) [a-z_]+ .+|[a-z_]+\{([a-z_]+="([^"\\\n]|\\["\\n])*",?)+\} [0-9]+)')
 """A comment, or a sample with quoted labels: the format, version 0.0.4."""

@@ -23,6 +23,14 @@ from kwire.frames import frame
 from kwire.interpreter import large
 from kwire.protocol import MessageRegistry
 from kwire.records import Record, encode_batch
+from kwire_inspect.capture import Peer
+from kwire_inspect.columns import COUNTED, EXCHANGES, FRAMES, PACKETS
+from kwire_inspect.options import BrokenInputError, OptionError, Options
+from kwire_inspect.readers import capture
+from kwire_inspect.readers.capture import BYTES_PER_TASK, CaptureReader
+from kwire_inspect.readers.log import LogReader
+from kwire_inspect.readers.metrics import MetricsReader
+from kwire_inspect.readers.text_log import RequestLogReader, ServerLogReader
 from kwire_kafka import (
     HeartbeatRequest,
     HeartbeatResponse,
@@ -31,14 +39,7 @@ from kwire_kafka import (
     UserScramCredentialRecord,
 )
 from kwire_kafka.api.metadata import MetadataRequestTopic, MetadataResponseBroker
-from kwire_spark.capture import Peer
-from kwire_spark.columns import COUNTED, EXCHANGES, FRAMES, PACKETS
-from kwire_spark.options import BrokenInputError, OptionError, Options
-from kwire_spark.readers import capture
-from kwire_spark.readers.capture import BYTES_PER_TASK, CaptureReader
-from kwire_spark.readers.log import LogReader
-from kwire_spark.readers.metrics import MetricsReader
-from kwire_spark.readers.text_log import RequestLogReader, ServerLogReader
+from kwire_spark.reading import literal
 from kwire_spark.sources import register
 from kwire_spark.sources.base import Source
 from kwire_spark.sources.capture import KafkaCapture
@@ -47,8 +48,7 @@ from kwire_spark.sources.metrics import KafkaMetrics
 from kwire_spark.sources.packets import KafkaPackets, PacketStream
 from kwire_spark.sources.request_log import KafkaRequestLog
 from kwire_spark.sources.server_log import KafkaServerLog
-from kwire_spark.spark_types import spark_schema
-from kwire_spark.tables.read import literal
+from kwire_spark.types import spark_schema
 from tests.pipeline.capture_files import Conversation, Segment, merged, packets, recorded, write_pcap
 from tests.pipeline.connection_pieces import answered, asked
 from tests.pipeline.log_files import TIMES, batch_at, segment

@@ -12,16 +12,16 @@ from syrupy.assertion import SnapshotAssertion
 
 from kwire.errors import UnknownReleaseError
 from kwire.releases import Release
+from kwire_inspect.columns import CLIENTS
+from kwire_inspect.reports import client_usage
+from kwire_inspect.reports.census import census
+from kwire_inspect.reports.client_usage import Client, Use, uses_of
+from kwire_inspect.reports.judgement import judged
+from kwire_inspect.reports.owners import Owners
+from kwire_inspect.reports.readiness import LOGS_ALONE, readiness, report_on
+from kwire_inspect.reports.release_support import judge
+from kwire_inspect.reports.report import Report
 from kwire_kafka.releases import RELEASES
-from kwire_spark.columns import CLIENTS
-from kwire_spark.reports import client_usage
-from kwire_spark.reports.census import census
-from kwire_spark.reports.client_usage import Client, Use, uses_of
-from kwire_spark.reports.judgement import judged
-from kwire_spark.reports.owners import Owners
-from kwire_spark.reports.readiness import LOGS_ALONE, readiness, report_on
-from kwire_spark.reports.release_support import judge
-from kwire_spark.reports.report import Report
 from tests.pipeline.report_rows import START, client, clients_of, whole
 
 PRODUCE, FETCH, METADATA, LEADER_AND_ISR, JOIN_GROUP, API_VERSIONS, OFFSET_COMMIT = 0, 1, 3, 4, 11, 18, 8

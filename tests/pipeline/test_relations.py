@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwire_spark.columns import TIME
-from kwire_spark.rows import BATCH_BYTES
-from kwire_spark.tables.relations import Database, LocalTable, collect, exploded, mapped, query, unpacked
+from kwire_inspect.columns import TIME
+from kwire_inspect.rows import BATCH_BYTES
+from kwire_inspect.tables.relations import Database, LocalTable, collect, exploded, mapped, query, unpacked
 from tests.effort import examples
 
 PLACES = pa.schema([("time", TIME), ("source", pa.string()), ("position", pa.int64())])

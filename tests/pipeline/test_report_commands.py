@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from pyarrow import parquet
 
+from kwire.command import main as run
 from kwire.connection.events import CLIENT, SERVER
-from kwire_spark.command import run
-from kwire_spark.inputs import find
-from kwire_spark.readers import read_batches
+from kwire_inspect.inputs import find
+from kwire_inspect.readers import read_batches
 from tests.pipeline.capture_files import Conversation, packets, write_pcap
 
 DATA = Path(__file__).parents[1] / "data"

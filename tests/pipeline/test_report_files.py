@@ -18,12 +18,12 @@ from rich.console import Console
 from syrupy.assertion import SnapshotAssertion
 
 from kwire.errors import printable
-from kwire_spark.csv_cells import csv_cell
-from kwire_spark.options import OptionError
-from kwire_spark.reports import text
-from kwire_spark.reports.files import arrow_table, write_report
-from kwire_spark.reports.report import Cell, Column, Report, Table
-from kwire_spark.reports.terminal import print_report
+from kwire_inspect.csv_cells import csv_cell
+from kwire_inspect.options import OptionError
+from kwire_inspect.reports import text
+from kwire_inspect.reports.files import arrow_table, write_report
+from kwire_inspect.reports.report import Cell, Column, Report, Table
+from kwire_inspect.reports.terminal import print_report
 from tests.effort import examples
 from tests.pipeline.report_samples import ACTED_ON, HOSTILE, INVISIBLE, START, report
 

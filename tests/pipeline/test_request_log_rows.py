@@ -20,6 +20,10 @@ from hypothesis import strategies as st
 
 from kwire.protocol import Request
 from kwire.request_log import parse_line
+from kwire_inspect.columns import EXCHANGES
+from kwire_inspect.options import BrokenInputError
+from kwire_inspect.projection import Condition, Projection
+from kwire_inspect.text_logs import Split, request_batches, requests, splits
 from kwire_kafka import (
     PROTOCOL,
     DescribeConfigsRequest,
@@ -28,10 +32,6 @@ from kwire_kafka import (
     SaslAuthenticateRequest,
     SaslAuthenticateResponse,
 )
-from kwire_spark.columns import EXCHANGES
-from kwire_spark.options import BrokenInputError
-from kwire_spark.projection import Condition, Projection
-from kwire_spark.text_logs import Split, request_batches, requests, splits
 from tests.effort import examples
 
 LOGS = Path(__file__).parents[1] / "data" / "request_logs"

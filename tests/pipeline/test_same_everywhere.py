@@ -13,9 +13,9 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from kwire_spark.inputs import find
-from kwire_spark.readers import read_batches
-from kwire_spark.storage import STDIN, file_systems, standard_input
+from kwire_inspect.inputs import find
+from kwire_inspect.readers import read_batches
+from kwire_inspect.storage import STDIN, file_systems, standard_input
 from tests.pipeline.capture_files import merged, packets, recorded, recordings, write_pcap, write_pcapng
 from tests.pipeline.packing import COMPRESS
 from tests.pipeline.s3_server import Store, serving

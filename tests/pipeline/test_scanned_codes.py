@@ -15,14 +15,14 @@ from kwire.connection import event_reader
 from kwire.errors import EncodeError
 from kwire.message import Struct
 from kwire.schema import struct_class
+from kwire_inspect.capture import read_pieces
+from kwire_inspect.columns import EXCHANGES
+from kwire_inspect.connections import frame_batches, identity
+from kwire_inspect.connections.answers import error_codes, throttle_ms
+from kwire_inspect.connections.projection import ALL, CODES, Bodies, ConnectionProjection
+from kwire_inspect.connections.scanning import NONE, _tags, scanner
+from kwire_inspect.tables.clients import EXCHANGE_COLUMNS
 from kwire_kafka import PROTOCOL
-from kwire_spark.capture import read_pieces
-from kwire_spark.columns import EXCHANGES
-from kwire_spark.frames import frame_batches, identity
-from kwire_spark.frames.answers import error_codes, throttle_ms
-from kwire_spark.frames.projection import ALL, CODES, Bodies, ConnectionProjection
-from kwire_spark.frames.scanning import NONE, _tags, scanner
-from kwire_spark.tables.clients import EXCHANGE_COLUMNS
 from tests.effort import one_in
 from tests.pipeline.capture_files import merged, packets, recorded, recordings, write_pcap
 from tests.pipeline.test_error_codes import RESPONSES, failing

@@ -14,10 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kwire_inspect.options import BrokenInputError
+from kwire_inspect.projection import Projection
+from kwire_inspect.text_logs import Split, refusal_batches, refusals, splits
 from kwire_kafka.releases import RELEASES
-from kwire_spark.options import BrokenInputError
-from kwire_spark.projection import Projection
-from kwire_spark.text_logs import Split, refusal_batches, refusals, splits
 from tests.effort import examples
 
 LOGS = Path(__file__).parents[1] / "data" / "server_logs"

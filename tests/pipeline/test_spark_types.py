@@ -8,8 +8,8 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 from syrupy.assertion import SnapshotAssertion
 
-from kwire_spark import columns
-from kwire_spark.spark_types import selected, spark_schema, spark_type
+from kwire_inspect import columns
+from kwire_spark.types import selected, spark_schema, spark_type
 
 NAMES = ("FRAMES", "EXCHANGES", "REFUSALS", "RECORDS", "PACKETS", "CLIENTS", "COUNTED", "PROBLEMS")
 TABLES = {name: getattr(columns, name) for name in NAMES}

@@ -16,19 +16,19 @@ from pathlib import Path
 import pyarrow.parquet as parquet
 import pytest
 
-from kwire_spark.command import run
-from kwire_spark.command.engines import LocalEngine, engine_for
-from kwire_spark.inputs import Inputs, find
-from kwire_spark.options import OptionError, Options
+from kwire.command import main as run
+from kwire_inspect.command.engines import LocalEngine, engine_for
+from kwire_inspect.inputs import Inputs, find
+from kwire_inspect.options import OptionError, Options
+from kwire_inspect.storage import STDIN, Window, opened, standard_input
+from kwire_inspect.storage.standard_input import PEEK, StandardInput
 from kwire_spark.sources.capture import KafkaCapture
-from kwire_spark.storage import STDIN, Window, opened, standard_input
-from kwire_spark.storage.standard_input import PEEK, StandardInput
 from tests.pipeline.capture_files import beginning
 from tests.pipeline.small_sample import TRAFFIC
 
 CAPTURE = beginning(TRAFFIC / "traffic.pcap.gz", packets=300)
 LOG = b"".join(gzip.decompress((TRAFFIC / "kafka-request.log.gz").read_bytes()).splitlines(keepends=True)[:50])
-COMMANDS = ("clients", "readiness", "census", "latency", "decode")
+COMMANDS = ("clients", "readiness", "census", "latency", "tables")
 Piped = Callable[[bytes], None]
 
 
@@ -88,7 +88,7 @@ def test_what_is_no_input_is_said(piped: Piped, capsys: pytest.CaptureFixture[st
         piped(data)
         assert run(["clients", STDIN, "--out", str(tmp_path)]) == 2
         told = " ".join(capsys.readouterr().err.split())
-        assert told == f"skipped -: {reason} kwire-spark: no capture and no broker log in -"
+        assert told == f"skipped -: {reason} kwire: no capture and no broker log in -"
 
 
 def test_a_terminal_and_a_closed_one_are_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -168,7 +168,7 @@ def test_a_cut_packet_is_reported_with_its_position(
     assert re.search(r"truncated: the last packet has only \d+ bytes 1 - \d+ ", told)
 
 
-COMMAND = [sys.executable, "-m", "kwire_spark", "clients", STDIN, "--out"]
+COMMAND = [sys.executable, "-m", "kwire", "clients", STDIN, "--out"]
 
 
 def test_a_writer_that_is_interrupted_with_this_process_is_read_to_its_end(tmp_path: Path) -> None:

@@ -11,10 +11,10 @@ from typing import BinaryIO, cast
 
 import pytest
 
-from kwire_spark.inputs import find
-from kwire_spark.options import OptionError
-from kwire_spark.readers import read_batches
-from kwire_spark.storage import archives, decompression, file_systems, places, remote
+from kwire_inspect.inputs import find
+from kwire_inspect.options import OptionError
+from kwire_inspect.readers import read_batches
+from kwire_inspect.storage import archives, decompression, file_systems, places, remote
 from tests.pipeline.s3_server import Request, Store, serving
 from tests.pipeline.test_object_stores import CAPTURE, LOG
 

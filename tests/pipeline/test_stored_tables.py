@@ -13,11 +13,11 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from kwire_spark.columns import CLIENTS, EXCHANGES, PROBLEMS
-from kwire_spark.command import run
-from kwire_spark.stored import Origin, StoredTable, are_complete, of_clients, parquet_files, stored_tables
-from kwire_spark.tables.clients import clients
-from kwire_spark.tables.files import write_parquet
+from kwire.command import main as run
+from kwire_inspect.columns import CLIENTS, EXCHANGES, PROBLEMS
+from kwire_inspect.stored import Origin, StoredTable, are_complete, of_clients, parquet_files, stored_tables
+from kwire_inspect.tables.clients import clients
+from kwire_inspect.tables.files import write_parquet
 from tests.pipeline.capture_files import Conversation, packets, recorded, write_pcap
 from tests.pipeline.report_rows import client, clients_of, exchange
 from tests.pipeline.small_sample import left_behind
@@ -61,7 +61,7 @@ def inputs(tmp_path: Path) -> Path:
 @pytest.mark.slow
 def test_a_report_on_the_tables_is_that_on_their_inputs(call: Call, inputs: Path, tmp_path: Path) -> None:
     all_of_it = "--min-coverage", 100
-    code, head, _ = call("decode", inputs, *all_of_it, out="decoded")
+    code, head, _ = call("tables", inputs, *all_of_it, out="decoded")
     assert code == 4
     assert "INCOMPLETE: only 9" in head
     for command in REPORTS:
@@ -156,7 +156,7 @@ def test_tables_of_several_days_are_added_up(call: Call, tmp_path: Path) -> None
 
 
 def test_tables_of_other_runs_are_not_put_together(call: Call, inputs: Path, tmp_path: Path) -> None:
-    call("decode", inputs, out="tables")
+    call("tables", inputs, out="tables")
     assert "Requests over time" in call("census", tmp_path / "tables", out="out")[2]
     assert call("clients", inputs / "kafka-request.log", out="tables")[0] == 0
     assert "Requests over time" not in call("census", tmp_path / "tables", out="other")[2]
@@ -196,7 +196,7 @@ def test_a_table_is_known_by_its_marker_and_its_columns(tmp_path: Path) -> None:
 
 def test_what_tables_cannot_answer(call: Call, tmp_path: Path, inputs: Path) -> None:
     table = written(tmp_path / "tables", "clients", some(client()))
-    for command in ("decode", "offsets"):
+    for command in ("tables", "offsets"):
         assert f"{table} is a table: {command} reads captures and logs" in call(command, table)[1]
     assert "--ports and --start cannot be used with" in call("clients", table, "--start", 1, "--ports", 9092)[1]
     assert "give either tables or captures and logs" in call("clients", table, inputs)[1]

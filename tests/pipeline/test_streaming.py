@@ -27,6 +27,17 @@ from kwire.connection.events import CLIENT, SERVER
 from kwire.message import Message
 from kwire.records import Record, encode_batch
 from kwire.secrets import METADATA_TOPIC_ID
+from kwire_inspect.capture import Peer, read_pieces
+from kwire_inspect.capture.files import file_packets
+from kwire_inspect.capture.packets import Packet, reverse
+from kwire_inspect.columns import CLIENTS, EXCHANGES, PACKETS
+from kwire_inspect.connections import frame_batches
+from kwire_inspect.connections.projection import TABLES, ConnectionProjection, Table
+from kwire_inspect.connections.sides import NOT_YET
+from kwire_inspect.options import Options
+from kwire_inspect.rows import LAYOUTS, Row
+from kwire_inspect.tables.clients import EXCHANGE_COLUMNS, KEYS, clients
+from kwire_inspect.unread import NO_FRAME, PARTIAL, STRAY, UNDECIDED
 from kwire_kafka import (
     PROTOCOL,
     AlterConfigsRequest,
@@ -45,24 +56,13 @@ from kwire_kafka import (
 from kwire_kafka.api.alter_configs import AlterableConfig, AlterConfigsResource
 from kwire_kafka.api.alter_user_scram_credentials import ScramCredentialUpsertion
 from kwire_kafka.api.fetch import FetchableTopicResponse, FetchTopic, PartitionData
-from kwire_spark.capture import Peer, read_pieces
-from kwire_spark.capture.files import file_packets
-from kwire_spark.capture.packets import Packet, reverse
-from kwire_spark.columns import CLIENTS, EXCHANGES, PACKETS
-from kwire_spark.frames import frame_batches
-from kwire_spark.frames.projection import TABLES, ConnectionProjection, Table
-from kwire_spark.frames.sides import NOT_YET
-from kwire_spark.options import Options
-from kwire_spark.rows import LAYOUTS, Row
+from kwire_spark.packets import packet_batches
 from kwire_spark.sources.packets import PacketStream
-from kwire_spark.spark_types import spark_schema
-from kwire_spark.streaming import follow, keep_clients, packets_in, topic
-from kwire_spark.streaming.connections import UPDATED, Follower, too_late
-from kwire_spark.streaming.ends import STATE, STORED_BY, Ends
-from kwire_spark.streaming.keeping import add_batch
-from kwire_spark.streaming.packets import packet_batches
-from kwire_spark.tables.clients import EXCHANGE_COLUMNS, KEYS, clients
-from kwire_spark.unread import NO_FRAME, PARTIAL, STRAY, UNDECIDED
+from kwire_spark.streams import follow, keep_clients, packets_in, topic
+from kwire_spark.streams.connections import UPDATED, Follower, too_late
+from kwire_spark.streams.ends import STATE, STORED_BY, Ends
+from kwire_spark.streams.keeping import add_batch
+from kwire_spark.types import spark_schema
 from tests.effort import examples
 from tests.pipeline.capture_files import (
     ALICE,

@@ -13,10 +13,10 @@ import pyarrow as pa
 import pytest
 from pyarrow import dataset, parquet
 
-from kwire_spark.options import OptionError
-from kwire_spark.stored import UNKNOWN
-from kwire_spark.tables import files
-from kwire_spark.tables.files import LocalFiles, write_parquet
+from kwire_inspect.options import OptionError
+from kwire_inspect.stored import UNKNOWN
+from kwire_inspect.tables import files
+from kwire_inspect.tables.files import LocalFiles, write_parquet
 
 NUMBERS = pa.schema([("number", pa.int64())])
 TIMES = pa.schema([("time", pa.timestamp("us", "UTC")), ("number", pa.int64())])

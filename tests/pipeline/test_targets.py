@@ -9,16 +9,16 @@ import pytest
 
 from kwire.client import BrokerError
 from kwire.command import main as kwire
+from kwire.command import main as run
 from kwire.errors import UnknownReleaseError
 from kwire.releases import BrokerAnswer
+from kwire_inspect.options import OptionError
+from kwire_inspect.reports import targets as targets_module
+from kwire_inspect.reports.client_usage import Client, Use
+from kwire_inspect.reports.readiness import readiness, report_on
+from kwire_inspect.reports.release_support import judge
+from kwire_inspect.reports.targets import find_target, find_targets
 from kwire_kafka.releases import RELEASES
-from kwire_spark.command import run
-from kwire_spark.options import OptionError
-from kwire_spark.reports import targets as targets_module
-from kwire_spark.reports.client_usage import Client, Use
-from kwire_spark.reports.readiness import readiness, report_on
-from kwire_spark.reports.release_support import judge
-from kwire_spark.reports.targets import find_target, find_targets
 from tests.pipeline.report_rows import client, clients_of
 from tests.runtime.client.loopback import HOST, MECHANISMS, USERS, Loopback, Other
 
@@ -56,7 +56,7 @@ def test_a_login_in_clear_text_is_told_before_it_is_made(tmp_path: Path, capsys:
         run(["readiness", *targets, "--target-config", str(config), log, "--out", str(tmp_path / "out"), "-q"])
     told = [line for line in capsys.readouterr().err.splitlines() if "warning" in line]
     warning = f"the password goes to broker.example in clear text, as security.protocol of {config} asks"
-    assert told == [f"kwire-spark: warning: {warning}"]
+    assert told == [f"kwire: warning: {warning}"]
 
 
 def test_a_saved_answer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

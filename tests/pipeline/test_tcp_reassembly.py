@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kwire.connection import CLIENT, SERVER, Direction
-from kwire_spark.capture import Connection, Piece, TcpConnection
-from kwire_spark.capture.packets import Packet, reverse
-from kwire_spark.capture.reading import Connections
-from kwire_spark.capture.servers import Servers
-from kwire_spark.capture.tcp_stream import FAR, MASK, TcpStream
+from kwire_inspect.capture import Connection, Piece, TcpConnection
+from kwire_inspect.capture.packets import Packet, reverse
+from kwire_inspect.capture.reading import Connections
+from kwire_inspect.capture.servers import Servers
+from kwire_inspect.capture.tcp_stream import FAR, MASK, TcpStream
 from tests.pipeline.capture_files import (
     ACK,
     ALICE,

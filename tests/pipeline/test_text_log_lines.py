@@ -12,8 +12,8 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwire_spark.storage import decompression
-from kwire_spark.text_logs import Lines, Split, lines, splits
+from kwire_inspect.storage import decompression
+from kwire_inspect.text_logs import Lines, Split, lines, splits
 
 TEXTS = st.lists(st.sampled_from([b"", b"a", b"bc", b"defg" * 5, b"\r"]), max_size=12).map(b"\n".join)
 

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from kwire_spark.columns import EXCHANGES, REFUSALS
-from kwire_spark.options import BrokenInputError, OptionError, Options
-from kwire_spark.readers.text_log import RequestLogReader
+from kwire_inspect.columns import EXCHANGES, REFUSALS
+from kwire_inspect.options import BrokenInputError, OptionError, Options
+from kwire_inspect.readers.text_log import RequestLogReader
+from kwire_inspect.text_logs import Split
 from kwire_spark.sources.request_log import KafkaRequestLog
 from kwire_spark.sources.server_log import KafkaServerLog
-from kwire_spark.spark_types import spark_schema
-from kwire_spark.text_logs import Split
+from kwire_spark.types import spark_schema
 
 DATA = Path(__file__).parents[1] / "data"
 FACTS = "api string, version smallint, client_id string, time timestamp, source string, _corrupt string"

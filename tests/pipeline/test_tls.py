@@ -18,15 +18,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
+from kwire.command import main as run
 from kwire.connection import CLIENT, SERVER
+from kwire_inspect.capture import Broken, Piece, read_pieces
+from kwire_inspect.command.live import live_report
+from kwire_inspect.connections import frame_batches
+from kwire_inspect.options import OptionError, Options
+from kwire_inspect.readers.capture import CaptureReader
+from kwire_inspect.unread import ENDED_EARLY, HANDSHAKE_LOST, NO_LIBRARY, NO_SECRETS, OTHER_SECRETS, TLS
 from kwire_kafka import PROTOCOL
-from kwire_spark.capture import Broken, Piece, read_pieces
-from kwire_spark.command import run
-from kwire_spark.command.live import live_report
-from kwire_spark.frames import frame_batches
-from kwire_spark.options import OptionError, Options
-from kwire_spark.readers.capture import CaptureReader
-from kwire_spark.unread import ENDED_EARLY, HANDSHAKE_LOST, NO_LIBRARY, NO_SECRETS, OTHER_SECRETS, TLS
 from tests.effort import examples
 from tests.pipeline.capture_files import (
     Conversation,
@@ -43,12 +43,12 @@ from tests.pipeline.tls_talks import Recorder, Tls, certificate
 
 pytest.importorskip("cryptography")
 
-from kwire_spark.tls import KeyLog, TlsConnection, decrypted, decryption, key_log, read_key_log
-from kwire_spark.tls.connection import TRIES
-from kwire_spark.tls.hello import Hello, NotDecryptedError, NotTlsError, client_random, server_hello
-from kwire_spark.tls.protection import Protection13, protections12
-from kwire_spark.tls.records import LARGEST_HELLO
-from kwire_spark.tls.suites import TLS12, TLS13, Suite
+from kwire_inspect.tls import KeyLog, TlsConnection, decrypted, decryption, key_log, read_key_log
+from kwire_inspect.tls.connection import TRIES
+from kwire_inspect.tls.hello import Hello, NotDecryptedError, NotTlsError, client_random, server_hello
+from kwire_inspect.tls.protection import Protection13, protections12
+from kwire_inspect.tls.records import LARGEST_HELLO
+from kwire_inspect.tls.suites import TLS12, TLS13, Suite
 
 NO_ENCRYPT_THEN_MAC = 1 << 19
 """OpenSSL's option, which Python's ssl has no name for."""
@@ -642,7 +642,7 @@ def test_without_the_library_captures_are_read_and_say_so(
     path: Path, keys: Path, pem: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     in_pcapng(path, Tls.make(pem, keys).through(LONG), keys.read_bytes())
-    monkeypatch.setitem(sys.modules, "kwire_spark.tls.protection", None)
+    monkeypatch.setitem(sys.modules, "kwire_inspect.tls.protection", None)
     assert {row["_corrupt"] for row in reported(path)} == {f"{TLS} ({NO_LIBRARY})"}
     monkeypatch.setattr(key_log, "find_spec", lambda name: None)
     with pytest.raises(OptionError, match="install cryptography"):

@@ -13,21 +13,21 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from kwire_spark.capture.files import file_packets
-from kwire_spark.capture.packets import Packet, reverse
-from kwire_spark.command import run
-from kwire_spark.frames.projection import ConnectionProjection
-from kwire_spark.rows import Row
-from kwire_spark.streaming.ends import NO_KEYS, PATIENCE, Ends
-from kwire_spark.tls import KeyLog, followed_key_log, growing_key_log, read_key_log
-from kwire_spark.unread import NO_SECRETS, TLS
+from kwire.command import main as run
+from kwire_inspect.capture.files import file_packets
+from kwire_inspect.capture.packets import Packet, reverse
+from kwire_inspect.connections.projection import ConnectionProjection
+from kwire_inspect.rows import Row
+from kwire_inspect.tls import KeyLog, followed_key_log, growing_key_log, read_key_log
+from kwire_inspect.unread import NO_SECRETS, TLS
+from kwire_spark.streams.ends import NO_KEYS, PATIENCE, Ends
 from tests.pipeline.capture_files import Conversation, merged, packets, recorded, write_pcap
 from tests.pipeline.test_tls import LONG, SUITES, V13, by_session
 from tests.pipeline.tls_talks import Recorder, Tls, certificate
 
 pytest.importorskip("cryptography")
 
-from kwire_spark.tls import connection, key_log
+from kwire_inspect.tls import connection, key_log
 
 RECORDING = "librdkafka-on-4.1.1"
 

@@ -12,15 +12,15 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from kwire_spark.capture import Broken
-from kwire_spark.capture.files import file_packets
-from kwire_spark.capture.packets import Packet
-from kwire_spark.columns import EPOCH, PACKETS
-from kwire_spark.command import run
-from kwire_spark.streaming import packets as streamed
-from kwire_spark.streaming import topic
-from kwire_spark.streaming.packets import packet_batches, packet_of
-from kwire_spark.unread import NO_PACKET
+from kwire.command import main as run
+from kwire_inspect.capture import Broken
+from kwire_inspect.capture.files import file_packets
+from kwire_inspect.capture.packets import Packet
+from kwire_inspect.columns import EPOCH, PACKETS
+from kwire_inspect.unread import NO_PACKET
+from kwire_spark import packets as streamed
+from kwire_spark.packets import packet_batches, packet_of
+from kwire_spark.streams import topic
 from tests.pipeline.capture_files import ETHERNET, ip_packet, packets, recorded, write_pcap
 from tests.pipeline.capture_files import frame as link_frame
 from tests.pipeline.wrapping import ethernet, ipv4, vxlan

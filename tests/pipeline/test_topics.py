@@ -8,6 +8,8 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from kwire.uuids import Uuid
+from kwire_inspect.columns import EXCHANGES
+from kwire_inspect.tables.names import NO_ID, TOPICS, named, names_of, told_by, with_names
 from kwire_kafka import (
     PROTOCOL,
     AssignReplicasToDirsRequest,
@@ -21,10 +23,8 @@ from kwire_kafka.api.assign_replicas_to_dirs import AssignReplicasToDirsRequestT
 from kwire_kafka.api.create_topics import CreatableTopicResult
 from kwire_kafka.api.fetch import FetchableTopicResponse
 from kwire_kafka.api.metadata import MetadataResponseTopic
-from kwire_spark.columns import EXCHANGES
-from kwire_spark.tables.names import NO_ID, TOPICS, named, names_of, told_by, with_names
-from kwire_spark.tables.topics import topic_names, with_topic_names
-from kwire_spark.tables.typed import messages
+from kwire_spark.topics import topic_names, with_topic_names
+from kwire_spark.typed import messages
 from tests.pipeline.report_rows import DATABASE, exchange, in_spark
 
 ORDERS, OTHER = Uuid(b"0123456789abcdef"), Uuid(b"fedcba9876543210")

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from kwire.logs import internal_records
+from kwire_inspect.tables.relations import collect
 from kwire_kafka import PROTOCOL
-from kwire_spark.tables.relations import collect
 from tests.e2e_traffic.checks import CHECKS, LAST, Check, Run
 from tests.e2e_traffic.named import named, spoken
 from tests.e2e_traffic.told import BEFORE_LOGIN

@@ -16,6 +16,11 @@ from kwire.interpreter import large
 from kwire.logs import TOPICS, internal_records
 from kwire.logs.connect import PATTERNS
 from kwire.records import Record, encode_batch, encode_control
+from kwire_inspect.columns import EXCHANGES, RECORDS
+from kwire_inspect.options import Options
+from kwire_inspect.readers.log import LogReader
+from kwire_inspect.tables.record_structs import RecordStructs, record_kind, record_kinds
+from kwire_inspect.tables.structs import AT_ONCE, ExchangeStructs, in_pieces
 from kwire_kafka import (
     PROTOCOL,
     ApiVersionsRequest,
@@ -34,11 +39,6 @@ from kwire_kafka import (
 from kwire_kafka.api.metadata import MetadataRequestTopic
 from kwire_kafka.metadata.client_quota_record import EntityData
 from kwire_kafka.releases import RELEASES
-from kwire_spark.columns import EXCHANGES, RECORDS
-from kwire_spark.options import Options
-from kwire_spark.readers.log import LogReader
-from kwire_spark.tables.record_structs import RecordStructs, record_kind, record_kinds
-from kwire_spark.tables.structs import AT_ONCE, ExchangeStructs, in_pieces
 from tests.effort import examples
 
 HEARTBEAT, API_VERSIONS = 12, 18

@@ -11,11 +11,11 @@ from pyspark.sql import DataFrame, SparkSession
 
 from kwire.errors import UnknownApiError
 from kwire.logs import committed_offsets, internal_records
+from kwire_inspect.columns import EXCHANGES, RECORDS
 from kwire_kafka import PROTOCOL, HeartbeatRequest, MetadataRequest, MetadataResponse
 from kwire_kafka.arrow import ARROW
-from kwire_spark.columns import EXCHANGES, RECORDS
-from kwire_spark.spark_types import spark_type
-from kwire_spark.tables.typed import messages, typed_records
+from kwire_spark.typed import messages, typed_records
+from kwire_spark.types import spark_type
 from tests.properties.values import FIXED, make
 
 LOG = "tests/data/logs/4.1.1/__consumer_offsets-0"

@@ -1,4 +1,4 @@
-"""kwire-spark watch: the table is kept until a signal ends it, and what is left out is told."""
+"""kwire watch: the table is kept until a signal ends it, and what is left out is told."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ import pytest
 from pyspark.sql import SparkSession
 from rich.console import Console
 
+from kwire.command import main as run
+from kwire_inspect.command.engines import LocalEngine
+from kwire_inspect.command.live import live_report
+from kwire_inspect.reports.client_usage import Client, Use
+from kwire_inspect.reports.judgement import Judgement
 from kwire_kafka import PROTOCOL
-from kwire_spark.command import run
-from kwire_spark.command.engines import LocalEngine
-from kwire_spark.command.live import live_report
 from kwire_spark.command.watch import ProgressPrinter
-from kwire_spark.reports.client_usage import Client, Use
-from kwire_spark.reports.judgement import Judgement
 from tests.pipeline.capture_files import packets, recorded, write_pcap
 
 RECORDING = "kafka-python-on-3.9.1"

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from kwire_spark.csv_cells import csv_cell
-from kwire_spark.tables.write import write
+from kwire_inspect.csv_cells import csv_cell
+from kwire_spark.writing import write
 from tests.pipeline.report_samples import ACTED_ON, INVISIBLE
 
 

@@ -10,7 +10,7 @@ from tests.pipeline.tool_prints import described, dumped
 
 Rows = list[dict[str, Any]]
 Table = Callable[[str], Rows]
-"""Gives the rows of a function of ``kwire_spark.tables.groups``, by its name."""
+"""Gives the rows of a function of ``kwire_inspect.tables.groups``, by its name."""
 
 NONE = "-"
 

@@ -244,8 +244,8 @@ def test_a_record_of_an_internal_topic(run: Any) -> None:
 
 
 BATCH = encode_batch([Record(value=b"v")])
-CAPTURE = "a packet capture, not a frame: kwire-spark decode reads it"
-DECOMPRESS = ", not a frame: decompress it, or give it to kwire-spark decode if it is a capture or a log"
+CAPTURE = "a packet capture, not a frame: kwire tables reads it"
+DECOMPRESS = ", not a frame: decompress it, or give it to kwire tables if it is a capture or a log"
 
 
 @pytest.mark.parametrize(
@@ -260,7 +260,7 @@ DECOMPRESS = ", not a frame: decompress it, or give it to kwire-spark decode if 
         (lzma.compress(b"capture"), "compressed by xz" + DECOMPRESS),
         (
             BATCH,
-            "a log segment or a record batch, not a frame: kwire-spark decode reads files of a log, kwire.records",
+            "a log segment or a record batch, not a frame: kwire tables reads files of a log, kwire.records",
         ),
     ],
 )
@@ -419,8 +419,7 @@ def test_times_have_notes(run: Any) -> None:
         (["--topic", "__consumer_offsets"], "--key"),
         (["zz"], "neither hex nor base64"),
         (["--coding", "raw", "zz"], "no such file"),
-        (["--policy", "lax", "00"], "invalid choice"),
-        (["--frame", "--payload", "00"], "not allowed with"),
+        (["--policy", "lax", "00"], "'lax' is not one of 'strict', 'kafka', 'preserve'"),
     ],
 )
 def test_wrong_usage(run: Any, arguments: list[str], said: str) -> None:

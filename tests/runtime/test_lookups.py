@@ -15,13 +15,13 @@ import pytest
 
 import kwire
 from kwire.errors import KwireError, UnknownMessageError, UnknownNameError, suggestion
+from kwire_inspect.tables.record_structs import record_kind
 from kwire_kafka import ALIASES, MODULES, PROTOCOL, FetchRequest
 from kwire_kafka.arrow import ARROW
 from kwire_kafka.compat import MATRIX
 from kwire_kafka.models import MODELS, FetchRequestModel
 from kwire_kafka.releases import RELEASES, negotiate
-from kwire_spark.tables.record_structs import record_kind
-from kwire_spark.tables.typed import messages
+from kwire_spark.typed import messages
 
 BY_MESSAGE: dict[str, Mapping[str, Any]] = {"PROTOCOL": PROTOCOL, "MODELS": MODELS, "ARROW": ARROW, "MATRIX": MATRIX}
 FETCH = FetchRequest()

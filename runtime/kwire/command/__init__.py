@@ -1,40 +1,116 @@
-"""The command line ``kwire``. It needs only the standard library and a generated package.
+"""The command line ``kwire``. Commands are imported when they are called.
 
-Exit codes: 0 fine; 1 bytes that cannot be decoded; 2 wrong usage; 3 bytes of an API or version newer than known, or a
-broker that does not answer or refuses the login.
+Other packages add commands by entry points in the group ``kwire.commands``. Those of ``kwire_inspect`` need the extra
+``inspect``, and so on.
+
+Exit codes of the commands here: 0 fine; 1 bytes that cannot be decoded; 2 wrong usage; 3 bytes of an API or version
+newer than known, or a broker that does not answer or refuses the login.
 """
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Sequence
-from importlib.metadata import version
+from difflib import get_close_matches
+from functools import cached_property
+from importlib import import_module
+from importlib.metadata import entry_points
 from io import TextIOWrapper
+from typing import Any
+
+import click
 
 from kwire import is_native
-from kwire.command import broker, call, decode, describe, encode
+
+GROUP = "kwire.commands"
+"""The group of entry points of commands in other packages."""
+INTERRUPTED = 130
+
+
+class Commands(click.Group):
+    """Imports a command when it is called."""
+
+    @cached_property
+    def modules(self) -> dict[str, str]:
+        """The commands, each as ``module:function``."""
+        own = ("decode", "encode", "describe", "broker", "call")
+        return {name: f"kwire.command.{name}:{name}" for name in own} | {
+            point.name: point.value for point in entry_points(group=GROUP)
+        }
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.modules)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in self.modules:
+            return None
+        module, _, function = self.modules[cmd_name].partition(":")
+        try:
+            command: click.Command = getattr(import_module(module), function)
+        except ModuleNotFoundError as error:
+            if (error.name or "").startswith("kwire"):
+                raise
+            return _missing(cmd_name, module, error.name or "a package")
+        return command
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:  # the reader closed the pipe, as `head` does
+            sys.stderr.close()
+            return 0
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command in ``args``; a usage error that suggests a similar one if there is no such command."""
+        if args[0] not in self.modules and (similar := get_close_matches(args[0], self.modules, 1)):
+            ctx.fail(f"No such command {args[0]!r}. Did you mean {similar[0]!r}?")
+        return super().resolve_command(ctx, args)
+
+
+def _missing(name: str, module: str, package: str) -> click.Command:
+    """A command in place of one that cannot be imported, which says what to install."""
+    extra = module.partition(".")[0].removeprefix("kwire_")
+    install = f"pip install 'kwire[{extra}]'"
+
+    def refuse() -> None:
+        raise click.UsageError(f"{name} needs {package}: {install}")
+
+    return click.Command(
+        name,
+        callback=refuse,
+        short_help=f"Needs {package}: {install}",
+        context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
+        add_help_option=False,
+    )
+
+
+def _print_version(context: click.Context, parameter: click.Parameter, asked: bool) -> None:
+    if asked and not context.resilient_parsing:
+        from importlib.metadata import version
+
+        click.echo(f"kwire {version('kwire')} ({'native' if is_native() else 'interpreted'})")
+        context.exit()
+
+
+@click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option(
+    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version, help="Print the version."
+)
+def group() -> None:
+    """Look at the Kafka protocol: bytes, messages, brokers, captures and logs."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; returns the exit code."""
-    parser = argparse.ArgumentParser(
-        prog="kwire", description="Look at the Kafka protocol: bytes, messages, brokers."
-    )
-    speed = "native" if is_native() else "interpreted"
-    parser.add_argument("--version", action="version", version=f"kwire {version('kwire')} ({speed})")
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    decode.add_to(commands)
-    encode.add_to(commands)
-    describe.add_to(commands)
-    broker.add_to(commands)
-    call.add_to(commands)
+    """Run the command line, and return its exit code."""
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # some terminals cannot show all characters
     try:
-        options = parser.parse_args(arguments)
-        if isinstance(sys.stdout, TextIOWrapper):
-            sys.stdout.reconfigure(errors="backslashreplace")  # some terminals cannot show all characters
-        code: int = options.run(options)
-    except BrokenPipeError:  # the reader closed the pipe, as `head` does
-        sys.stderr.close()
-        return 0
-    return code
+        code: Any = group.main(arguments, prog_name="kwire", standalone_mode=False)
+    except click.Abort:
+        return INTERRUPTED
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    return code if isinstance(code, int) else 0

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from kwire.command.connecting import EXIT_CODES, add_options, talk
-from kwire.command.options import add_command, put, put_json
+import click
+
+from kwire.command.connecting import EXIT_CODES, connecting, talk
+from kwire.command.options import PROTOCOL, Options, epilog, format_option, put, put_json
 from kwire.errors import counted, cut, printable
 from kwire.protocol import registry
 
 if TYPE_CHECKING:
     from kwire.client import Client
-    from kwire.command.options import Commands
     from kwire.releases import BrokerAnswer, BrokerFit, Feature
 
 MAX_LINES = 100
@@ -27,21 +27,17 @@ examples:
 {EXIT_CODES}"""
 
 
-def add_to(commands: Commands) -> None:
-    """Declare the command and its options."""
-    parser = add_command(
-        commands,
-        "broker",
-        _run,
-        usage="%(prog)s HOST:PORT [options]",
-        help="ask a broker what it accepts, and compare with the known releases",
-        description="Print the releases that a broker fits, its API versions, features, cluster and nodes.",
-        epilog=_EPILOG,
-    )
-    add_options(parser)
+@click.command(epilog=epilog(_EPILOG))
+@connecting
+@format_option("text", "json")
+@PROTOCOL
+def broker(**values: Any) -> int:
+    """Ask the broker at ADDRESS what it accepts, and compare that with the known releases.
 
-
-def _run(options: argparse.Namespace) -> int:
+    Prints the releases that it fits, its API versions, features, cluster and nodes. ADDRESS is HOST:PORT, by default
+    port 9092.
+    """
+    options = Options(**values)
     try:
         protocol = registry(options.protocol)
         releases = protocol.releases

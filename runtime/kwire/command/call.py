@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import argparse
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from kwire.command.connecting import EXIT_CODES, add_options, talk
-from kwire.command.json_input import add_json, built, read_json
+import click
+
+from kwire.command.connecting import EXIT_CODES, connecting, talk
+from kwire.command.json_input import built, json_option, read_json
 from kwire.command.names import api_key, notes
-from kwire.command.options import add_command, add_secrets, put, put_json
+from kwire.command.options import PROTOCOL, SECRETS, Options, epilog, put, put_json
 from kwire.errors import DecodeError, UnknownNameError, printable
 from kwire.protocol import registry
 from kwire.redaction import redacted
@@ -19,7 +20,6 @@ from kwire.trace.view import show
 
 if TYPE_CHECKING:
     from kwire.client import Client
-    from kwire.command.options import Commands
 
 _EPILOG = f"""\
 examples:
@@ -30,29 +30,21 @@ examples:
 {EXIT_CODES}"""
 
 
-def add_to(commands: Commands) -> None:
-    """Declare the command and its options."""
-    parser = add_command(
-        commands,
-        "call",
-        _run,
-        usage="%(prog)s HOST:PORT API [options]",
-        formats=(),
-        help="send a request to a broker and print the response",
-        description="Send a request in any version, and print the response in Kafka's JSON form or as a tree.",
-        epilog=_EPILOG,
-    )
-    add_options(parser)
-    parser.add_argument("api", help="name or number of the API")
-    parser.add_argument(
-        "--version", type=int, help="version of the request (default: the newest that both sides know)"
-    )
-    add_json(parser, "request")
-    parser.add_argument("--trace", action="store_true", help="print the response as an annotated tree")
-    add_secrets(parser)
+@click.command(epilog=epilog(_EPILOG))
+@connecting
+@click.argument("api")
+@click.option("--version", type=int, help="Version of the request.  [default: the newest that both sides know]")
+@json_option("request")
+@click.option("--trace", is_flag=True, help="Print the response as an annotated tree.")
+@SECRETS
+@PROTOCOL
+def call(**values: Any) -> int:
+    """Send a request in any version to the broker at ADDRESS, and print the response.
 
-
-def _run(options: argparse.Namespace) -> int:
+    It is printed in Kafka's JSON form or as a tree. API is the name or number of the API. ADDRESS is HOST:PORT, by
+    default port 9092.
+    """
+    options = Options(**values)
     try:
         protocol = registry(options.protocol)
         request = protocol.request(api_key(protocol, options.api))
@@ -83,7 +75,7 @@ def _run(options: argparse.Namespace) -> int:
     return talk(options, protocol, called)
 
 
-def _print_tree(options: argparse.Namespace, payload: bytes, key: int, version: int) -> int:
+def _print_tree(options: Options, payload: bytes, key: int, version: int) -> int:
     protocol = registry(options.protocol)
     found = trace_response(protocol, payload, key, version, expand=expand_records)
     if options.secrets == "show":

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from functools import reduce
 from getpass import getpass
 from typing import TYPE_CHECKING
 
-from kwire.command.options import put
+import click
+
+from kwire.command.options import Function, Options, number_option, put
 from kwire.errors import DecodeError, EncodeError, KwireError, UnknownNameError, printable
 from kwire.json_form import JsonFormError
 
@@ -29,35 +31,38 @@ exit codes: 0 answered, 1 the answer cannot be decoded, 2 usage error,
 _USAGE = (EncodeError, JsonFormError, UnknownNameError, ValueError)  # a SecurityError is a ValueError
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """The address, and the options of the connection."""
-    parser.add_argument("address", metavar="HOST:PORT", help="address of the broker (default port: 9092)")
-    how = parser.add_argument_group("connection (default: plain text, no login)")
-    how.add_argument("--config", metavar="FILE", help="properties file of a client: security.protocol, sasl.*, ssl.*")
-    how.add_argument("--tls", action="store_true", help="speak TLS")
-    how.add_argument("--ca", metavar="FILE", help="certificates to trust, in PEM (default: those of the system)")
-    how.add_argument("--cert", metavar="FILE", help="certificate of the client, in PEM, with its key or --key")
-    how.add_argument("--key", metavar="FILE", help="key of the certificate; KWIRE_KEY_PASSWORD decrypts it")
-    how.add_argument("--mechanism", help="log in: PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 or OAUTHBEARER")
-    how.add_argument("--user", help="name of the user")
-    how.add_argument(
-        "--password-file", metavar="FILE", help="file of the password (default: KWIRE_PASSWORD, or it is asked for)"
-    )
-    how.add_argument("--token-file", metavar="FILE", help="file of an OAUTHBEARER token (default: KWIRE_TOKEN)")
-    how.add_argument(
-        "--plaintext-login", action="store_true", help="let PLAIN and OAUTHBEARER log in elsewhere without TLS"
-    )
-    how.add_argument("--timeout", type=seconds, default=10.0, help="seconds to connect, and per call (default: 10)")
-    how.add_argument(
-        "--max-response",
-        metavar="MIB",
-        type=mebibytes,
-        default=MAX_RESPONSE,
-        help=f"limit of a response, up to 300 (default: {MAX_RESPONSE >> 20})",
-    )
+_OPTIONS = (
+    click.argument("address"),
+    click.option("--config", metavar="FILE", help="Properties file of a client: security.protocol, sasl.*, ssl.*"),
+    click.option("--tls", is_flag=True, help="Speak TLS.  [default: plain text]"),
+    click.option("--ca", metavar="FILE", help="Certificates to trust, in PEM.  [default: those of the system]"),
+    click.option("--cert", metavar="FILE", help="Certificate of the client, in PEM, with its key or --key."),
+    click.option("--key", metavar="FILE", help="Key of the certificate; KWIRE_KEY_PASSWORD decrypts it."),
+    click.option(
+        "--mechanism",
+        metavar="NAME",
+        help="Log in by PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 or OAUTHBEARER.  [default: no login]",
+    ),
+    click.option("--user", metavar="NAME", help="Name of the user."),
+    click.option(
+        "--password-file",
+        metavar="FILE",
+        help="File of the password.  [default: KWIRE_PASSWORD, or it is asked for]",
+    ),
+    click.option("--token-file", metavar="FILE", help="File of an OAUTHBEARER token.  [default: KWIRE_TOKEN]"),
+    click.option("--plaintext-login", is_flag=True, help="Let PLAIN and OAUTHBEARER log in elsewhere without TLS."),
+    number_option("--timeout", "SECONDS", 10, 3600, float, "Time to connect, and per call."),
+    number_option("--max-response", "MIB", MAX_RESPONSE >> 20, 300, int, "Limit of a response, up to 300.", 1 << 20),
+)
+"""Where the broker is, and how to connect. From 320 MiB on, the first bytes of TLS could be a size."""
 
 
-def talk(options: argparse.Namespace, protocol: MessageRegistry, what: Callable[[Client], Awaitable[int]]) -> int:
+def connecting(function: Function) -> Function:
+    """Add the argument ADDRESS and the options of the connection to a command."""
+    return reduce(lambda command, option: option(command), reversed(_OPTIONS), function)
+
+
+def talk(options: Options, protocol: MessageRegistry, what: Callable[[Client], Awaitable[int]]) -> int:
     """The exit code of ``what`` on a connection; one line and its exit code if that fails."""
     import asyncio
 
@@ -88,7 +93,7 @@ def talk(options: argparse.Namespace, protocol: MessageRegistry, what: Callable[
         return UNDECODABLE if isinstance(problem, DecodeError) else FAILED
 
 
-def security(options: argparse.Namespace) -> Security:
+def security(options: Options) -> Security:
     """TLS and login by the properties file, and by the options on top of it."""
     from kwire.client import Sasl, Security, SecurityError, read_properties, tls_context
 
@@ -111,7 +116,7 @@ def security(options: argparse.Namespace) -> Security:
     return found
 
 
-def _password(options: argparse.Namespace) -> str:
+def _password(options: Options) -> str:
     from kwire.client.files import read_small
 
     if options.password_file:
@@ -121,19 +126,3 @@ def _password(options: argparse.Namespace) -> str:
     if not sys.stdin.isatty():
         raise ValueError("the password: name a file with --password-file, or set KWIRE_PASSWORD")
     return getpass(f"password of {printable(options.user)}: ")
-
-
-def seconds(text: str) -> float:
-    """A duration, up to an hour."""
-    number = float(text)
-    if not 0 < number <= 3600:
-        raise ValueError(text)
-    return number
-
-
-def mebibytes(text: str) -> int:
-    """A size in bytes. From 320 MiB on, the first bytes of TLS could be a size."""
-    number = int(text)
-    if not 0 < number <= 300:
-        raise ValueError(text)
-    return number << 20

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kwire.command.connecting import mebibytes
+import click
+
 from kwire.command.input_bytes import CODINGS, MAX_INPUT, read_input
 from kwire.command.names import api_key, notes
 from kwire.command.not_a_request import other_file, responses
-from kwire.command.options import add_command, add_secrets, put, put_json
+from kwire.command.options import PROTOCOL, SECRETS, Options, epilog, format_option, number_option, put, put_json
 from kwire.errors import DecodeError, UnknownNameError
 from kwire.guide import Guide, guide_base
 from kwire.json_form import JsonFormError
@@ -28,7 +28,6 @@ from kwire.trace.spans import Trace, trace_message
 from kwire.trace.view import as_json, show
 
 if TYPE_CHECKING:
-    from kwire.command.options import Commands
     from kwire.message import Message
     from kwire.protocol import MessageRegistry
 
@@ -49,66 +48,57 @@ exit codes: 0 decoded, 1 not decodable (the tree marks the wrong byte), 2 usage 
 """
 
 
-def add_to(commands: Commands) -> None:
-    """Declare the command and its options."""
-    parser = add_command(
-        commands,
-        "decode",
-        _run,
-        formats=("text", "json", "message"),
-        help="print a frame or message as an annotated tree",
-        description="Print every field of a frame or message with its offset, bytes, type and value.",
-        epilog=_EPILOG,
-    )
-    parser.add_argument(
-        "data", nargs="*", help="hex or base64, or a file with hex, base64 or raw bytes (default: stdin)"
-    )
-    parser.add_argument(
-        "--coding", choices=CODINGS, default="guess", help="encoding of the input (default: auto-detect)"
-    )
-    parser.add_argument(
-        "--max-input",
-        metavar="MIB",
-        type=mebibytes,
-        default=MAX_INPUT,
-        help="limit of a file or of standard input, up to 300 (default: 64)",
-    )
-    add_secrets(parser)
-    what = parser.add_argument_group("what the bytes are (default: a request)")
-    what.add_argument("--response", action="store_true", help="a response; needs --api-key and --version")
-    what.add_argument("--message", metavar="NAME", help="a message without header; needs --version")
-    what.add_argument(
-        "--topic", help="a record of this internal topic, or one like connect-configs; needs --key, --value or both"
-    )
-    what.add_argument("--key", metavar="DATA", help="key of the record, in hex or base64")
-    what.add_argument("--value", metavar="DATA", help="value of the record, in hex or base64")
-    what.add_argument("--api-key", metavar="KEY", help="number or name of the API")
-    what.add_argument("--version", type=int, help="version of the message, or of the request that was answered")
-    size = what.add_mutually_exclusive_group()
-    size.add_argument(
-        "--frame",
-        dest="frame",
-        action="store_true",
-        help="input is one or more length-prefixed frames (default: auto-detect)",
-    )
-    size.add_argument("--payload", dest="frame", action="store_false", help="input is one payload without its length")
-    parser.set_defaults(frame=None)
-    parser.add_argument(
-        "--policy", choices=POLICIES, default="strict", help="how tolerant decoding is (default: strict)"
-    )
-    parser.add_argument("--no-records", action="store_true", help="do not decode record batches")
-    guide = parser.add_argument_group("pages")
-    guide.add_argument("--html", metavar="FILE", help="write a page in which bytes and fields highlight each other")
-    guide.add_argument("--link", action="store_true", help="also print where the protocol guide has the messages")
-    guide.add_argument(
-        "--guide-url",
-        metavar="URL",
-        default="",
-        help="where the guide is (kwirec guide): the page links to it; without it, --link is relative to the guide",
-    )
+@click.command(epilog=epilog(_EPILOG))
+@click.argument("data", nargs=-1)
+@click.option(
+    "--response", is_flag=True, help="The bytes are a response, not a request; needs --api-key and --version."
+)
+@click.option("--message", metavar="NAME", help="The bytes are a message without header; needs --version.")
+@click.option(
+    "--topic",
+    metavar="NAME",
+    help="The bytes are a record of this internal topic, or one like connect-configs; needs --key, --value or both.",
+)
+@click.option("--key", metavar="DATA", help="Key of the record, in hex or base64.")
+@click.option("--value", metavar="DATA", help="Value of the record, in hex or base64.")
+@click.option("--api-key", metavar="KEY", help="Number or name of the API.")
+@click.option("--version", type=int, help="Version of the message, or of the request that was answered.")
+@click.option(
+    "--frame/--payload",
+    default=None,
+    help="The input is one or more length-prefixed frames, or one payload without its length.  [default: detected]",
+)
+@click.option(
+    "--coding", type=click.Choice(CODINGS), default="guess", show_default=True, help="Encoding of the input."
+)
+@number_option(
+    "--max-input", "MIB", MAX_INPUT >> 20, 300, int, "Limit of a file or of standard input, up to 300.", 1 << 20
+)
+@click.option(
+    "--policy",
+    type=click.Choice([*POLICIES]),
+    default="strict",
+    show_default=True,
+    help="How tolerant decoding is.",
+)
+@click.option("--no-records", is_flag=True, help="Do not decode record batches.")
+@format_option("text", "json", "message")
+@click.option("--html", metavar="FILE", help="Write a page in which bytes and fields highlight each other.")
+@click.option("--link", is_flag=True, help="Print where the protocol guide has the messages, too.")
+@click.option(
+    "--guide-url",
+    metavar="URL",
+    default="",
+    help="Where the guide is (kwirec guide): the page links to it. Without it, --link is relative to the guide.",
+)
+@SECRETS
+@PROTOCOL
+def decode(**values: Any) -> int:
+    """Print every field of a frame or message with its offset, bytes, type and value.
 
-
-def _run(options: argparse.Namespace) -> int:
+    DATA is hex or base64, or a file with hex, base64 or raw bytes; by default, it is read from standard input.
+    """
+    options = Options(**values)
     try:
         _check(options)
         if options.guide_url:
@@ -137,7 +127,7 @@ def _run(options: argparse.Namespace) -> int:
     return UNKNOWN if unknown else 0
 
 
-def _put_response(protocol: MessageRegistry, traces: Mapping[str, Trace], options: argparse.Namespace) -> None:
+def _put_response(protocol: MessageRegistry, traces: Mapping[str, Trace], options: Options) -> None:
     """Name the responses that the first request fits which cannot be decoded."""
     if options.response or options.message or options.topic:
         return
@@ -148,7 +138,7 @@ def _put_response(protocol: MessageRegistry, traces: Mapping[str, Trace], option
     put(f"\n{hint or 'if it is a response: --response --api-key KEY --version N'}", sys.stderr)
 
 
-def _print(traces: Mapping[str, Trace], protocol: MessageRegistry, options: argparse.Namespace) -> None:
+def _print(traces: Mapping[str, Trace], protocol: MessageRegistry, options: Options) -> None:
     """Print the traces as text or JSON, with addresses if they are asked for, and write the page."""
     note = notes(protocol, options.protocol)
     guide = Guide(guide_base(options.guide_url) if options.guide_url else "", protocol)
@@ -179,7 +169,7 @@ def _payload(part: Trace) -> bytes:
     return part.data[4 if part.spans and part.spans[0].name == "size" else 0 :]
 
 
-def _message(protocol: MessageRegistry, data: bytes, options: argparse.Namespace) -> dict[str, Any]:
+def _message(protocol: MessageRegistry, data: bytes, options: Options) -> dict[str, Any]:
     """Kafka's JSON form of the message in ``data``, which its trace has shown to be one."""
     policy = POLICIES[options.policy]
     if options.message:
@@ -196,14 +186,14 @@ def _message(protocol: MessageRegistry, data: bytes, options: argparse.Namespace
     return shown.to_json(version, with_records=True)
 
 
-def _write(file: Path, text: str, options: argparse.Namespace) -> None:
+def _write(file: Path, text: str, options: Options) -> None:
     try:
         file.write_text(text, "utf-8")
     except OSError as problem:
         options.error(str(problem))
 
 
-def _check(options: argparse.Namespace) -> None:
+def _check(options: Options) -> None:
     """Reject options that would have no effect, and missing ones."""
     if not options.topic and (options.key is not None or options.value is not None):
         raise ValueError("--key and --value require --topic")
@@ -221,7 +211,7 @@ def _check(options: argparse.Namespace) -> None:
         raise ValueError("--format message is not valid with --topic or --link")
 
 
-def _record(protocol: MessageRegistry, options: argparse.Namespace) -> dict[str, Trace]:
+def _record(protocol: MessageRegistry, options: Options) -> dict[str, Trace]:
     if options.data or (options.key is None and options.value is None):
         raise ValueError("--topic requires --key or --value, and no other data")
     key, value = [
@@ -232,7 +222,7 @@ def _record(protocol: MessageRegistry, options: argparse.Namespace) -> dict[str,
     return {name: part for name, part in zip(("key", "value"), parts, strict=True) if part}
 
 
-def _traces(protocol: MessageRegistry, options: argparse.Namespace) -> dict[str, Trace]:
+def _traces(protocol: MessageRegistry, options: Options) -> dict[str, Trace]:
     """One trace, or one per frame if there are several, keyed by the title to print."""
     how: dict[str, Any] = {
         "policy": POLICIES[options.policy],

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Iterator
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from kwire.command.options import add_command, put
+import click
+
+from kwire.command.options import PROTOCOL, Options, epilog, format_option, put
 from kwire.enums import ProtocolEnum
 from kwire.errors import UnknownNameError
 from kwire.message import Message, Struct
 from kwire.protocol import registry
 from kwire.schema import NEVER, Field, description, enum_class, format_versions, struct_class, valid_version, walk
 from kwire.uuids import ZERO_UUID, Uuid
-
-if TYPE_CHECKING:
-    from kwire.command.options import Commands
 
 WIDTH = 100
 _EPILOG = """\
@@ -28,21 +26,17 @@ examples:
 """
 
 
-def add_to(commands: Commands) -> None:
-    """Declare the command and its options."""
-    parser = add_command(
-        commands,
-        "describe",
-        _run,
-        help="print the fields of a message",
-        description="Print the fields of a message with types, versions, defaults and descriptions.",
-        epilog=_EPILOG,
-    )
-    parser.add_argument("name", help="name or former name of a message; after a dot, the path of a struct in it")
-    parser.add_argument("--version", type=int, help="only the fields of this version (default: all versions)")
+@click.command(epilog=epilog(_EPILOG))
+@click.argument("name")
+@click.option("--version", type=int, help="Only the fields of this version.  [default: all versions]")
+@format_option("text", "json")
+@PROTOCOL
+def describe(**values: Any) -> int:
+    """Print the fields of a message with types, versions, defaults and descriptions.
 
-
-def _run(options: argparse.Namespace) -> int:
+    NAME is the name or former name of a message; after a dot, the path of a struct in it.
+    """
+    options = Options(**values)
     name, _, path = options.name.partition(".")
     try:
         message = registry(options.protocol)[name]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from kwire.command.json_input import add_json, built, read_json
+import click
+
+from kwire.command.json_input import built, json_option, read_json
 from kwire.command.names import api_key
-from kwire.command.options import add_command, put
+from kwire.command.options import PROTOCOL, Options, epilog, put
 from kwire.errors import EncodeError, UnknownNameError, printable
 from kwire.frames import frame
 from kwire.json_form import JsonFormError
@@ -15,7 +16,6 @@ from kwire.protocol import registry
 from kwire.schema import valid_version
 
 if TYPE_CHECKING:
-    from kwire.command.options import Commands
     from kwire.message import Message
     from kwire.protocol import MessageRegistry
 
@@ -29,27 +29,21 @@ exit codes: 0 encoded, 2 usage error, or a value that the version cannot represe
 """
 
 
-def add_to(commands: Commands) -> None:
-    """Declare the command and its options."""
-    parser = add_command(
-        commands,
-        "encode",
-        _run,
-        formats=(),
-        help="print the bytes of a message that is given as JSON",
-        description="Print a message as hex, with --header or --frame as brokers and clients send it.",
-        epilog=_EPILOG,
-    )
-    parser.add_argument("name", help="name of a message; name or number of an API for its request")
-    parser.add_argument("--version", type=int, help="version of the message (default: the newest)")
-    add_json(parser, "message")
-    parser.add_argument("--header", action="store_true", help="with the header of a request or response")
-    parser.add_argument("--frame", action="store_true", help="with header and size")
-    parser.add_argument("--correlation-id", type=int, metavar="ID", help="correlation id of the header (default: 0)")
-    parser.add_argument("--client-id", metavar="ID", help="client id in the header of a request (default: null)")
+@click.command(epilog=epilog(_EPILOG))
+@click.argument("name")
+@click.option("--version", type=int, help="Version of the message.  [default: the newest]")
+@json_option("message")
+@click.option("--header", is_flag=True, help="With the header of a request or response.")
+@click.option("--frame", is_flag=True, help="With header and size.")
+@click.option("--correlation-id", type=int, metavar="ID", help="Correlation id of the header.  [default: 0]")
+@click.option("--client-id", metavar="ID", help="Client id in the header of a request.  [default: null]")
+@PROTOCOL
+def encode(**values: Any) -> int:
+    """Print a message that is given as JSON as hex, with --header or --frame as brokers and clients send it.
 
-
-def _run(options: argparse.Namespace) -> int:
+    NAME is the name of a message, or the name or number of an API for its request.
+    """
+    options = Options(**values)
     try:
         protocol = registry(options.protocol)
         cls = _message(protocol, options.name)
@@ -73,7 +67,7 @@ def _message(protocol: MessageRegistry, name: str) -> type[Message]:
     return protocol[name] if name in protocol else protocol.request(api_key(protocol, name))
 
 
-def _encoded(protocol: MessageRegistry, message: Message, version: int, options: argparse.Namespace) -> bytes:
+def _encoded(protocol: MessageRegistry, message: Message, version: int, options: Options) -> bytes:
     name = type(message).__name__
     is_request = name.endswith("Request")
     if options.client_id is not None and not is_request:

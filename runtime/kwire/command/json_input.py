@@ -4,27 +4,29 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from kwire.command.describe import plain
+from kwire.command.options import Function
 from kwire.schema import present_fields, struct_class
 
 if TYPE_CHECKING:
-    import argparse
-
     from kwire.message import Message, Struct
 
 MAX_BODY = 100 << 20
 """Limit of a file with a message: brokers refuse larger requests unless they are configured to accept them."""
 
 
-def add_json(parser: argparse.ArgumentParser, what: str) -> None:
-    """Add the option ``--json``, which gives ``what``: a message or a request."""
-    parser.add_argument(
+def json_option(what: str) -> Callable[[Function], Function]:
+    """Return the option ``--json``, which gives ``what``: a message or a request."""
+    return click.option(
         "--json",
         metavar="JSON",
         default="{}",
-        help=f"the {what} in Kafka's JSON form, @FILE or - for standard input; fields left out have their defaults",
+        help=f"The {what} in Kafka's JSON form, @FILE or - for standard input; fields left out have their defaults.",
     )
 
 

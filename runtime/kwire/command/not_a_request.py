@@ -17,8 +17,8 @@ MAX_TRIED = 1 << 20
 MAX_NAMED = 6
 """The number of APIs that are named: short responses fit many."""
 
-_CAPTURE = "a packet capture", "kwire-spark decode reads it"
-_COMPRESSED = "decompress it, or give it to kwire-spark decode if it is a capture or a log"
+_CAPTURE = "a packet capture", "kwire tables reads it"
+_COMPRESSED = "decompress it, or give it to kwire tables if it is a capture or a log"
 _FILES = {
     b"\xa1\xb2\xc3\xd4": _CAPTURE,
     b"\xd4\xc3\xb2\xa1": _CAPTURE,
@@ -33,7 +33,7 @@ _FILES = {
     b"BZh": ("compressed by bzip2", _COMPRESSED),
     b"\xfd7zXZ": ("compressed by xz", _COMPRESSED),
 }
-_SEGMENT = "a log segment or a record batch", "kwire-spark decode reads files of a log, kwire.records one batch"
+_SEGMENT = "a log segment or a record batch", "kwire tables reads files of a log, kwire.records one batch"
 
 
 def other_file(data: bytes) -> str:

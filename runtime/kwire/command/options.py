@@ -1,51 +1,70 @@
-"""The part that the commands share: how they are declared, and the package whose messages they show."""
+"""The part that the commands share: their options, and how they print."""
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from itertools import islice
-from typing import TYPE_CHECKING, Any, TextIO
+from types import SimpleNamespace
+from typing import Any, NoReturn, TextIO, TypeVar
+
+import click
 
 from kwire.errors import printable
 
-if TYPE_CHECKING:
-    Commands = argparse._SubParsersAction[argparse.ArgumentParser]
+Function = TypeVar("Function", bound=Callable[..., Any])
+PROTOCOL = click.option(
+    "--protocol",
+    metavar="PACKAGE",
+    default="kwire_kafka",
+    show_default=True,
+    help="Generated package that defines the messages.",
+)
+SECRETS = click.option(
+    "--secrets",
+    type=click.Choice(("hide", "show")),
+    default="hide",
+    show_default=True,
+    help="Passwords, keys, tokens, and values that may be such.",
+)
 
 
-def add_command(
-    commands: Commands,
-    name: str,
-    run: Callable[[argparse.Namespace], int],
-    *,
-    formats: Sequence[str] = ("text", "json"),
-    **texts: Any,
-) -> argparse.ArgumentParser:
-    """The parser of a new command, with ``--protocol`` and, if it has ``formats``, ``--format``; ``texts`` are those
-    of its help."""
-    parser = commands.add_parser(name, formatter_class=argparse.RawDescriptionHelpFormatter, **texts)
-    if formats:
-        parser.add_argument("--format", choices=formats, default="text", help="output format (default: text)")
-    parser.add_argument(
-        "--protocol",
-        metavar="PACKAGE",
-        default="kwire_kafka",
-        help="generated package that defines the messages (default: kwire_kafka)",
+class Options(SimpleNamespace):
+    """The options of a call, as attributes."""
+
+    def error(self, problem: str) -> NoReturn:
+        """Raise a usage error."""
+        raise click.UsageError(problem, click.get_current_context(silent=True))
+
+
+def format_option(*formats: str) -> Callable[[Function], Function]:
+    """Return the option ``--format``, by default the first of ``formats``."""
+    return click.option(
+        "--format", type=click.Choice(formats), default=formats[0], show_default=True, help="Output format."
     )
-    parser.set_defaults(run=run, error=parser.error)
-    return parser
 
 
-def add_secrets(parser: argparse.ArgumentParser) -> None:
-    """Add ``--secrets`` to a command that prints messages."""
-    parser.add_argument(
-        "--secrets",
-        choices=("hide", "show"),
-        default="hide",
-        help="passwords, keys, tokens, and values that may be such (default: hide)",
-    )
+def number_option(
+    name: str, metavar: str, default: int, most: int, kind: type[float], help: str, unit: int = 1
+) -> Callable[[Function], Function]:
+    """Return an option that is a number above 0, up to ``most``, of ``unit``."""
+
+    def parsed(context: click.Context, parameter: click.Parameter, text: str) -> float:
+        try:
+            number = kind(text)
+        except ValueError:
+            number = 0
+        if not 0 < number <= most:
+            raise click.BadParameter(f"expected a number above 0, up to {most}, got {printable(text)!r}")
+        return number * unit
+
+    return click.option(name, metavar=metavar, default=str(default), show_default=True, callback=parsed, help=help)
+
+
+def epilog(text: str) -> str:
+    """Return the end of a help text, with its lines as they are."""
+    return "\n\n".join(f"\b\n{part}" for part in text.strip().split("\n\n"))
 
 
 def put(text: str, file: TextIO | None = None) -> None:

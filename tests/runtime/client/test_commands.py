@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import io
 import json
 import os
@@ -12,13 +11,14 @@ import ssl
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 
 from kwire.client import Sasl, Security, parse_address
 from kwire.client.files import MAX_FILE
-from kwire.command import broker, call, decode, describe, encode
-from kwire.command.connecting import add_options, security
-from kwire.command.options import put_json
+from kwire.command import group
+from kwire.command.connecting import connecting, security
+from kwire.command.options import Options, put_json
 from kwire.frames import frame
 from kwire.releases import BrokerAnswer
 from kwire_kafka import (
@@ -82,7 +82,7 @@ def test_a_broker_without_a_cluster_id_has_no_line_of_it(run: Any) -> None:
 def test_a_command_is_needed(run: Any) -> None:
     result = run()
     assert (result.code, result.out) == (2, "")
-    assert "the following arguments are required: COMMAND" in result.err
+    assert "Usage: kwire [OPTIONS] COMMAND [ARGS]..." in result.err
 
 
 def test_a_broker_that_fits(run: Any) -> None:
@@ -262,8 +262,8 @@ def test_a_response_that_cannot_be_decoded(run: Any, trace: tuple[str, ...]) -> 
         (("Metadata", "--json", '{"x": 1}'), "unknown field 'x'"),
         (("Metadata", "--json", "@/no/file"), "No such file"),
         (("Produce", "--version", "3"), "has no response if acks is 0"),
-        (("Metadata", "--timeout", "nan"), "invalid seconds value"),
-        (("Metadata", "--max-response", "301"), "invalid mebibytes value"),
+        (("Metadata", "--timeout", "nan"), "above 0, up to 3600, got"),
+        (("Metadata", "--max-response", "301"), "above 0, up to 300, got"),
         (("Metadata", "--config", "/no/file"), "No such file"),
         (("Metadata", "--user", "alice"), "a login needs --mechanism"),
         (("Metadata", "--password-file", "/no"), "a login needs --mechanism"),
@@ -286,8 +286,8 @@ def test_wrong_usage(run: Any, monkeypatch: pytest.MonkeyPatch, arguments: tuple
     with Loopback() as broker:
         result = run("call", broker.address, *arguments)
     assert result.code == 2
-    usage, error = result.err.strip().splitlines()
-    assert usage == "usage: kwire call HOST:PORT API [options]"
+    usage, *_, error = result.err.strip().splitlines()
+    assert usage == "Usage: kwire call [OPTIONS] ADDRESS API"
     assert reason in error
 
 
@@ -430,19 +430,23 @@ def test_tls_by_options(run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert (untrusted.code, untrusted.err.count("\n")) == (3, 1)
 
 
-def options(*arguments: object) -> argparse.Namespace:
+@click.command
+@connecting
+def connection(**values: Any) -> Options:
+    return Options(**values)
+
+
+def options(*arguments: object) -> Options:
     """The options of a connection."""
-    parser = argparse.ArgumentParser(exit_on_error=False)
-    add_options(parser)
-    return parser.parse_args([ELSEWHERE, *map(str, arguments)])
+    found: Options = connection.main([ELSEWHERE, *map(str, arguments)], standalone_mode=False)
+    return found
 
 
-@pytest.mark.parametrize("module", [broker, call, decode, describe, encode])
-def test_every_option_is_explained(module: Any) -> None:
-    commands = argparse.ArgumentParser().add_subparsers()
-    module.add_to(commands)
-    (parser,) = commands.choices.values()
-    assert [action.dest for action in parser._actions if not action.help] == []
+@pytest.mark.parametrize("name", group.list_commands(click.Context(group)))
+def test_every_option_is_explained(name: str) -> None:
+    command = group.get_command(click.Context(group), name)
+    assert command
+    assert [option.name for option in command.params if isinstance(option, click.Option) and not option.help] == []
 
 
 @pytest.mark.parametrize("text", ["0.001", "10", "3600"])
@@ -452,7 +456,7 @@ def test_durations(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["0", "-1", "3601", "inf", "nan", "x"])
 def test_no_durations(text: str) -> None:
-    with pytest.raises(argparse.ArgumentError, match="invalid seconds value"):
+    with pytest.raises(click.BadParameter, match="above 0, up to 3600"):
         options(f"--timeout={text}")
 
 
@@ -463,7 +467,7 @@ def test_sizes(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["0", "-1", "301", "1.5"])
 def test_no_sizes(text: str) -> None:
-    with pytest.raises(argparse.ArgumentError, match="invalid mebibytes value"):
+    with pytest.raises(click.BadParameter, match="above 0, up to 300, "):
         options(f"--max-response={text}")
 
 

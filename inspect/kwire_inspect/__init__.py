@@ -1,0 +1,47 @@
+"""Packet captures, log segments, logs and metrics of the brokers of a Kafka cluster as tables and reports.
+
+Needs neither Java nor Spark. The commands ``kwire tables``, ``clients``, ``readiness``, ``census``, ``latency`` and
+``offsets`` are here; ``kwire_spark`` has the same tables as DataFrames, which the functions here take as well.
+
+Names are imported on first access, so that importing the package does not load Arrow.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kwire_inspect.inputs import find as find
+    from kwire_inspect.reports.census import census as census
+    from kwire_inspect.reports.files import write_report as write_report
+    from kwire_inspect.reports.latency import latency as latency
+    from kwire_inspect.reports.offsets import log_ends as log_ends
+    from kwire_inspect.reports.offsets import offsets as offsets
+    from kwire_inspect.reports.readiness import readiness as readiness
+    from kwire_inspect.reports.terminal import print_report as print_report
+    from kwire_inspect.tables.clients import clients as clients
+
+_MODULES = {
+    "census": "kwire_inspect.reports.census",
+    "clients": "kwire_inspect.tables.clients",
+    "find": "kwire_inspect.inputs",
+    "latency": "kwire_inspect.reports.latency",
+    "log_ends": "kwire_inspect.reports.offsets",
+    "offsets": "kwire_inspect.reports.offsets",
+    "print_report": "kwire_inspect.reports.terminal",
+    "readiness": "kwire_inspect.reports.readiness",
+    "write_report": "kwire_inspect.reports.files",
+}
+
+__all__ = list(_MODULES)
+
+
+def __getattr__(name: str) -> object:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_MODULES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

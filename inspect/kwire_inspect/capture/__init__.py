@@ -1,0 +1,11 @@
+"""Reads packet captures into ordered pieces of TCP streams, without Spark or Kafka.
+
+From pcap and pcapng files, plain or compressed, come a ``Piece`` for each run of bytes, gap and end of a connection,
+and a ``Broken`` for each error of a file.
+"""
+
+from kwire_inspect.capture.pieces import Broken, Connection, Peer, Piece
+from kwire_inspect.capture.reading import largest, read_pieces
+from kwire_inspect.capture.tcp import TcpConnection
+
+__all__ = ["Broken", "Connection", "Peer", "Piece", "TcpConnection", "largest", "read_pieces"]

@@ -1,0 +1,177 @@
+"""Reads the packets of TCP in a file of either format, in blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
+from contextlib import closing, suppress
+
+from kwire.native import close_classes, i64
+from kwire_inspect.capture.packets import Link, Packet, packet
+from kwire_inspect.capture.pcap import MAGICS, Report, Secrets, Taker, pcap_records
+from kwire_inspect.capture.pcapng import MAGIC, pcapng_records
+from kwire_inspect.capture.pieces import Broken
+from kwire_inspect.capture.unwrapping import Unwrapper
+from kwire_inspect.storage import DamagedStreamError, Window
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
+
+ALWAYS, NEVER = float("-inf"), float("inf")
+MORE: Final = 0x20
+"""The bit of IPv4's flags that the first fragment of a packet has: no other packet follows its header as usual."""
+LONGEST: Final = 1 << 20
+"""How many bytes of a packet are read: twice as many as a network card merges."""
+BEGINNING = 64
+"""How many bytes identify the format of a file; decompression may yield fewer at first."""
+
+Block = list[Packet | Broken]
+"""Packets that follow each other in a file, and the file's problems."""
+
+
+def file_packets(
+    path: str,
+    passed: AbstractSet[bytes] = frozenset(),
+    start: float = ALWAYS,
+    end: float = NEVER,
+    secrets: Secrets | None = None,
+) -> Iterator[Packet | Broken]:
+    """The TCP packets of a file from ``start`` to ``end``, exclusive, and the file's problems.
+
+    Packets whose key is in ``passed`` are skipped as fast as possible; the set may grow meanwhile. ``secrets`` takes
+    the key logs in the file.
+    """
+    for block in file_blocks(path, passed, start, end, secrets):
+        yield from block
+
+
+def file_blocks(
+    path: str, passed: AbstractSet[bytes], start: float, end: float, secrets: Secrets | None
+) -> Iterator[Block]:
+    """The same in blocks of some 128 KB of the file, none of which is empty."""
+    report = Report(path, secrets)
+    unwrapper = Unwrapper(report)
+    with closing(Window(path)) as window:
+        sieve = Sieve(window, unwrapper, passed, start, end)
+        try:
+            for _ in _records(window, report, sieve):
+                if block := sieve.taken():
+                    yield block
+        except OSError as error:
+            report.add(0, f"cannot be read: {error.strerror or error}")
+        except DamagedStreamError as error:
+            report.add(window.base + len(window.buffer), str(error))
+        finally:
+            unwrapper.has_tcp |= sieve.has_tcp
+    last: Block = [*unwrapper.close()]
+    last += report.take()
+    if last:
+        yield last
+
+
+class Sieve(Taker):
+    """Makes packets of TCP of those that are not passed over. ``has_tcp`` says whether there was any, passed over
+    or not."""
+
+    __slots__ = (
+        "_cut",
+        "_end",
+        "_found",
+        "_passed",
+        "_path",
+        "_report",
+        "_start",
+        "_unwrapper",
+        "_window",
+        "has_tcp",
+    )
+
+    def __init__(
+        self, window: Window, unwrapper: Unwrapper, passed: AbstractSet[bytes], start: float, end: float
+    ) -> None:
+        self._window = window
+        self._unwrapper = unwrapper
+        self._report = unwrapper.report
+        self._path = unwrapper.report.source
+        self._passed = passed
+        self._start = start
+        self._end = end
+        self._cut = False
+        self._found: Block = []
+        self.has_tcp = False
+
+    def taken(self) -> Block:
+        """What was found since the last call."""
+        found, self._found = self._found, []
+        return found
+
+    def take(self, buffer: bytes, begin: i64, stop: i64, length: i64, at: i64, link: Link, time: float) -> None:
+        if stop - begin > LONGEST:
+            stop = begin + LONGEST
+        if stop - begin < length and not self._cut:
+            self._cut = True
+            reason = f"truncated packets: only {stop - begin} of {length} bytes were captured here"
+            self._report.add(self._window.base + at, reason)
+        ip = begin + link.header
+        if link.header >= 0 and ip + 24 <= stop:
+            # In a packet with tags or options these are other bytes than addresses and ports, and equal to no key.
+            if buffer[ip] >> 4 == 6:
+                if buffer[ip + 8 : ip + 44] in self._passed:
+                    self.has_tcp = True
+                    return
+            elif buffer[ip + 12 : ip + 24] in self._passed and not buffer[ip + 6] & MORE:
+                self.has_tcp = True
+                return
+        if not self._start <= time < self._end:
+            return
+        if self._report.new:
+            self._found += self._report.take()
+        place = self._window.base + at
+        found = packet(buffer, begin, stop, length, link, time, self._path, place)
+        if found is not None:
+            self.has_tcp = True
+            self._found.append(found)
+        else:
+            self._found += self._unwrapper.add(buffer, begin, stop, length, link.layer, time, place)
+
+
+def first_time(path: str) -> float:
+    """The time of the first packet of a file; 0 if it has none."""
+    with suppress(OSError, DamagedStreamError), closing(Window(path, peek=True)) as window:
+        clock = _Clock()
+        for _ in _records(window, Report(path), clock):
+            if clock.first is not None:
+                return clock.first
+    return 0.0
+
+
+class _Clock(Taker):
+    """The time of the first packet."""
+
+    __slots__ = ("first",)
+
+    def __init__(self) -> None:
+        self.first: float | None = None
+
+    def take(self, buffer: bytes, begin: i64, stop: i64, length: i64, at: i64, link: Link, time: float) -> None:
+        if self.first is None:
+            self.first = time
+
+
+def _records(window: Window, report: Report, taker: Taker) -> Iterator[None]:
+    while len(window.buffer) < BEGINNING and window.advance(0):
+        pass
+    if not window.buffer:
+        report.add(0, "not a capture: the file is empty")
+        return iter(())
+    kind = window.buffer[:4]
+    if kind in MAGICS:
+        return pcap_records(window, report, taker)
+    if kind == MAGIC:
+        return pcapng_records(window, report, taker)
+    report.add(0, f"not a capture: the first bytes are {kind.hex(' ')}")
+    return iter(())
+
+
+close_classes()

@@ -1,0 +1,96 @@
+"""Names of addresses that a pcapng file has in name resolution blocks [draft-ietf-opsawg-pcapng, 4.5].
+
+Programs that write them do so before the first packet or after the last one. Only there are they looked for, so no
+file is read whole: of a compressed one, or of the standard input, the beginning alone.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, suppress
+from ipaddress import ip_address
+
+from kwire_inspect.capture.pcapng import MAGIC, OLD_PACKET, ORDERS, PACKET, SECTION, SIMPLE_PACKET, options
+from kwire_inspect.storage import STDIN, DamagedStreamError, Window, each, is_compressed, opened, size_of
+
+NAMES = 4
+PACKETS = (OLD_PACKET, SIMPLE_PACKET, PACKET)
+NEAR = 1 << 20
+"""Bytes at the beginning and at the end of a file that are looked at."""
+MOST, LONGEST = 100_000, 255
+"""Names, and characters of a name: those of DNS have at most 253."""
+SIZES = {1: 4, 2: 16}
+"""Kinds of records with a name: of an address of IPv4, and of IPv6."""
+
+
+def address_names(paths: Sequence[str]) -> dict[str, str]:
+    """Address → its first name in captures. What cannot be read has none: readers of packets report that."""
+    return _first(pair for names in each(_of_file, paths) for pair in names.items())
+
+
+def _of_file(path: str) -> dict[str, str]:
+    return _first(pair for order, block in _blocks(path) for pair in _names(order, block))
+
+
+def _first(names: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """The first name of each address, until there are too many or no more can be read."""
+    found: dict[str, str] = {}
+    with suppress(OSError, DamagedStreamError):
+        for address, name in names:
+            if len(found) < MOST:
+                found.setdefault(address, name)
+    return found
+
+
+def _blocks(path: str) -> Iterator[tuple[str, bytes]]:
+    """The blocks with names, and the byte order of each."""
+    with closing(Window(path, peek=True)) as window:
+        while len(window.buffer) < 12 and window.advance(0):
+            pass
+        order = ORDERS.get(window.buffer[8:12])
+        if order is None or not window.buffer.startswith(MAGIC):
+            return
+        while len(window.buffer) < NEAR and window.advance(0):
+            pass
+        head = window.buffer[:NEAR]
+    at = 0
+    while (size := _size(head, at, order)) and (kind := _number(head, at, order)) not in PACKETS:
+        if kind == NAMES:
+            yield order, head[at : at + size]
+        at += size
+    if path == STDIN or size_of(path) <= at or is_compressed(path):
+        return
+    with opened(path) as file:
+        file.seek(max(size_of(path) - NEAR, 0))
+        tail = file.read(NEAR)
+    end = len(tail)
+    while end >= 12 and (size := _number(tail, end - 4, order)) and size == _size(tail, end - size, order):
+        kind = _number(tail, end - size, order)
+        if kind in (*PACKETS, SECTION):
+            return
+        if kind == NAMES:
+            yield order, tail[end - size : end]
+        end -= size
+
+
+def _number(data: bytes, at: int, order: str) -> int:
+    number: int = struct.unpack_from(order + "I", data, at)[0]
+    return number
+
+
+def _size(data: bytes, at: int, order: str) -> int:
+    """The size of a block that is whole; 0 if there is none."""
+    if not 0 <= at <= len(data) - 12:
+        return 0
+    size = _number(data, at + 4, order)
+    whole = size >= 12 and not size & 3 and at + size <= len(data) and _number(data, at + size - 4, order) == size
+    return size if whole else 0
+
+
+def _names(order: str, block: bytes) -> Iterator[tuple[str, str]]:
+    for kind, value in options(block[8:-4], order):
+        length = SIZES.get(kind, 0)
+        name = value[length:].split(b"\0", 1)[0]
+        if length and name:
+            yield str(ip_address(value[:length])), name.decode("utf-8", "replace")[:LONGEST]

@@ -1,0 +1,189 @@
+"""Puts the bytes of one connection in order, despite lost, repeated and late packets [RFC 9293].
+
+A capture differs from what the ends saw: it may begin late, miss packets that arrived, repeat them or reorder them.
+The other side's acknowledgements show what did arrive. A packet is delivered when it continues its direction and when
+what it acknowledges of the other has been delivered, so that no response comes before its request. Packets wait for
+that; when they wait for too long, what they wait for is a gap.
+"""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush
+
+from kwire.native import close_classes, i64
+from kwire_inspect.capture.packets import ACK, FIN, SYN, Packet
+from kwire_inspect.capture.pieces import Connection, Piece, PieceKind
+from kwire_inspect.capture.tcp_stream import TcpStream, length, unwrapped
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
+
+MOST_BYTES: Final = 4 << 20
+MOST_PACKETS: Final = 1000
+"""How many bytes and packets may wait on a connection."""
+PACKET_SIZE: Final = 512
+"""About how many bytes of memory a packet takes without its data."""
+PATIENCE: Final = 1.0
+"""How many seconds a packet waits for bytes that the other side has already received."""
+
+
+class Ordering:
+    """Both directions of a connection; packets in the ``forward`` direction have the connection's own key.
+
+    ``waiting`` is the number of packets that the two hold; ``time`` is that of the last delivery; ``source`` and
+    ``position`` locate the last packet; ``closing`` is the first direction to end.
+    """
+
+    __slots__ = (
+        *("_bytes", "_order", "backward", "closing", "connection", "delivered", "forward", "position", "source"),
+        *("time", "waiting"),
+    )
+
+    def __init__(self, connection: Connection, forward: TcpStream, backward: TcpStream, time: float) -> None:
+        self.connection = connection
+        self.forward = forward
+        self.backward = backward
+        self.time = time
+        self.source = ""
+        self.position: i64 = 0
+        self.delivered = False
+        self.closing: TcpStream | None = None
+        self.waiting = 0
+        self._order = 0
+        self._bytes = 0
+
+    def __reduce__(self) -> tuple[object, ...]:
+        lanes = self.closing, self.waiting, self._order, self._bytes
+        now = self.source, self.position, self.delivered
+        return Ordering, (self.connection, self.forward, self.backward, self.time), (*now, *lanes)
+
+    def __setstate__(self, state: tuple[str, int, bool, TcpStream | None, int, int, int]) -> None:
+        self.source, self.position, self.delivered, self.closing, self.waiting, self._order, self._bytes = state
+
+    def add(self, packet: Packet, lane: TcpStream, other: TcpStream, seq: int) -> list[Piece]:
+        """Process a packet whose data begins at ``seq``; return the pieces that are now in order."""
+        pieces: list[Piece] = []
+        self.source, self.position = packet.source, packet.position
+        self._take(packet, lane, other, seq)
+        if lane.held and lane.held[0][2] is packet:  # else nothing has changed
+            self._drain(pieces)
+        while self._too_much(packet.time):
+            self._give_up(pieces)
+            self._drain(pieces)
+        return pieces
+
+    @property
+    def held(self) -> int:
+        """About how many bytes of memory the waiting packets take."""
+        return self._bytes + PACKET_SIZE * self.waiting
+
+    def give_up(self) -> list[Piece]:
+        """The pieces of all waiting packets, with gaps before them."""
+        pieces: list[Piece] = []
+        while self.waiting:
+            self._give_up(pieces)
+            self._drain(pieces)
+        return pieces
+
+    def close(self) -> list[Piece]:
+        """The pieces left when no more packets follow."""
+        pieces = self.give_up()
+        for lane, other in self._both():
+            if missing := lane.missing_at_end(closing=other.ended):
+                pieces.append(self._piece("gap", lane, b"", missing))
+        pieces.append(self._piece("closed", self.closing or self.forward, b"", int(self.closing is not None)))
+        return pieces
+
+    def _both(self) -> tuple[tuple[TcpStream, TcpStream], tuple[TcpStream, TcpStream]]:
+        return (self.forward, self.backward), (self.backward, self.forward)
+
+    def _take(self, packet: Packet, lane: TcpStream, other: TcpStream, seq: int) -> None:
+        """Note the sequence numbers of a packet, and let it wait if it has new data."""
+        size = length(packet)
+        if lane.next is None:
+            lane.begin_at(seq, size, handshake=self.connection.complete)
+        if packet.flags & ACK:
+            if packet.flags & SYN and other.next is None:
+                other.begin_at(packet.ack, 0, handshake=True)
+            other.acknowledge(packet.ack)
+        assert lane.next is not None
+        count = unwrapped(seq, lane.next)
+        if size and count + size > lane.next:
+            self._order += 1
+            self.waiting += 1
+            self._bytes += size
+            heappush(lane.held, (count, self._order, packet))
+
+    def _drain(self, pieces: list[Piece]) -> None:
+        """Deliver the data that is in order."""
+        progress = bool(self.waiting)
+        while progress:
+            progress = False
+            for lane, other in self._both():
+                while lane.ready and not other.missed_by(lane.held[0][2]):
+                    self._deliver(lane, pieces)
+                    progress = True
+
+    def _deliver(self, lane: TcpStream, pieces: list[Piece]) -> None:
+        """The new data of the next packet of a direction."""
+        count, _, packet = heappop(lane.held)
+        size = length(packet)
+        self.waiting -= 1
+        self._bytes -= size
+        assert lane.next is not None
+        old = lane.next - count
+        if old >= size:
+            return
+        self.time = max(self.time, packet.time)
+        data, missing = packet.data[old:], packet.missing - max(old - len(packet.data), 0)
+        if lane.ended and (data or missing > 0):  # so it was not a FIN
+            pieces.append(self._piece("gap", lane, b"", 1, packet))
+            lane.ended = False
+        if data:
+            pieces.append(self._piece("data", lane, data, len(data), packet))
+        if missing > 0:
+            pieces.append(self._piece("gap", lane, b"", missing, packet))
+        lane.ended = lane.ended or bool(packet.flags & FIN)
+        lane.next = count + size
+
+    def _too_much(self, now: float) -> bool:
+        """Whether packets have waited too long."""
+        if not self.waiting:
+            return False
+        if self.waiting > MOST_PACKETS or self._bytes > MOST_BYTES:
+            return True
+        oldest = min(lane.held[0][2].time for lane in (self.forward, self.backward) if lane.held)
+        return now > oldest + PATIENCE and bool(self.forward.hole or self.backward.hole)
+
+    def _give_up(self, pieces: list[Piece]) -> None:
+        """Deliver waiting data after a gap: bytes that the other side has, or else those before the next packet, are
+        missing."""
+        lanes = (self.forward, self.backward)
+        for lane, other in self._both():
+            if hole := lane.hole:
+                needed = lane.missed_by(other.held[0][2]) if other.ready else 0
+                answered = any(packet.data and lane.missed_by(packet) for _, _, packet in other.held)
+                return self._skip(lane, min(hole, needed or hole), pieces, answered=answered)
+        for lane in lanes:
+            if lane.ready:
+                return self._deliver(lane, pieces)
+        lane = max(lanes, key=lambda lane: len(lane.held))
+        assert lane.next is not None
+        return self._skip(lane, lane.held[0][0] - lane.next, pieces)
+
+    def _skip(self, lane: TcpStream, size: int, pieces: list[Piece], *, answered: bool = False) -> None:
+        assert lane.next is not None
+        lane.next += size
+        if size == 1 and not lane.held and not answered:
+            lane.ended = True  # a FIN that was not captured, unless more follows
+        else:
+            pieces.append(self._piece("gap", lane, b"", size))
+
+    def _piece(self, kind: PieceKind, lane: TcpStream, data: bytes, size: int, packet: Packet | None = None) -> Piece:
+        self.delivered = True
+        source, position = (packet.source, packet.position) if packet else (self.source, self.position)
+        return Piece(self.connection, kind, lane.direction, data, size, self.time, source, position)
+
+
+close_classes()

@@ -1,0 +1,230 @@
+"""The pcap format of libpcap: a file header, then packets, each with its own header [draft-ietf-opsawg-pcap].
+
+Also the parts shared with pcapng: positions of packets in a window, limits, the report of errors, and the search for
+the next packet after damage.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+from librt.strings import read_i64_be, read_i64_le
+
+from kwire.native import close_classes, i64
+from kwire_inspect.capture.packets import U32, Link, link_of
+from kwire_inspect.capture.pieces import Broken
+from kwire_inspect.storage import Window
+from kwire_inspect.unread import OTHER_REASONS
+
+LARGEST = 1 << 18
+"""The largest packet in bytes, unless the file announces larger ones: libpcap's own limit."""
+BELIEVED = 1 << 24
+"""Limit of the packet size that a file can announce."""
+
+LATEST = 1 << 33
+"""Seconds since the epoch, in 2242: packets with a later time, or one before the epoch, are rejected. Spark and
+pandas cannot represent such times, and a stream takes the latest time as the present."""
+
+
+MOST_REASONS = 100
+"""How many reasons are counted in a file each for itself."""
+MOST_COUNTED = 1 << 48
+"""How many packets and bytes are counted in a file: hostile ones claim more than tables can add up."""
+
+
+def limit_of(snaplen: int) -> int:
+    """The largest packet size to accept in a file with this ``snaplen``; a ``snaplen`` of 0 means no limit."""
+    return max(LARGEST, snaplen if snaplen <= BELIEVED else 0)
+
+
+Secrets = Callable[[bytes], None]
+"""Takes the text of a key log."""
+
+
+class Report:
+    """The problems of a file: each kind once, at its first position. Those of packets are counted until the end.
+
+    ``secrets`` takes the key logs in the file, if anybody wants them.
+    """
+
+    __slots__ = ("_counted", "_known", "new", "secrets", "source")
+
+    def __init__(self, source: str, secrets: Secrets | None = None) -> None:
+        self.secrets = secrets
+        self.source = source
+        self._known: set[str] = set()
+        self._counted: dict[str, Broken] = {}
+        self.new: list[Broken] = []
+
+    def add(self, position: int, reason: str, kind: str = "") -> None:
+        """``kind`` identifies the same problem when the messages differ."""
+        if (kind or reason) not in self._known:
+            self._known.add(kind or reason)
+            self.new.append(Broken(self.source, position, reason))
+
+    def count(self, position: int, reason: str, size: int, packets: int = 1) -> None:
+        """Count a packet with ``size`` bytes that may be traffic and are not read."""
+        if reason not in self._counted and len(self._counted) >= MOST_REASONS:
+            reason = OTHER_REASONS
+        known = self._counted.get(reason) or Broken(self.source, position, reason)
+        unread, packets = min(known.unread + size, MOST_COUNTED), min(known.packets + packets, MOST_COUNTED)
+        self._counted[reason] = replace(known, unread=unread, packets=packets)
+
+    def end(self) -> None:
+        """Make what was counted new."""
+        self.new += self._counted.values()
+        self._counted = {}
+
+    def take(self) -> list[Broken]:
+        taken, self.new = self.new, []
+        return taken
+
+
+class Taker:
+    """Takes the packets of a file, one by one."""
+
+    __slots__ = ()
+
+    def take(self, buffer: bytes, begin: i64, stop: i64, length: i64, at: i64, link: Link, time: float) -> None:
+        """The packet ``buffer[begin:stop]``, of which ``length`` bytes were on the wire, in the record at ``at``."""
+        raise NotImplementedError
+
+
+HEADER = 24
+SMALLEST = 24
+"""Minimum size of a packet after invalid bytes."""
+APART = 30 * 86400
+"""Maximum difference in seconds between such a packet and the first of the file."""
+SIZE_END = 12
+"""Where the size of a packet, which is not 0, ends in its header."""
+MICROSECONDS, NANOSECONDS, MODIFIED = 0xA1B2C3D4, 0xA1B23C4D, 0xA1B2CD34
+MAGICS = {
+    struct.pack(order + "I", magic): (order, magic)
+    for order in ("<", ">")
+    for magic in (MICROSECONDS, NANOSECONDS, MODIFIED)
+}
+
+
+def pcap_records(window: Window, report: Report, taker: Taker) -> Iterator[None]:
+    """Gives the packets of the file in ``window`` to ``taker``; yields after those of each window."""
+    if len(window.buffer) < HEADER:
+        report.add(0, f"truncated: the file ends in its header, after {len(window.buffer)} bytes")
+        return
+    order, magic = MAGICS[window.buffer[:4]]
+    snaplen, number = struct.unpack_from(order + "II", window.buffer, 16)
+    number &= 0x03FFFFFF  # the higher bits say whether frames have checksums, which are not part of the IP packet
+    link, limit = link_of(number), limit_of(snaplen)
+    little = order == "<"
+    head: i64 = 24 if magic == MODIFIED else 16
+    unit = 1e9 if magic == NANOSECONDS else 1e6
+    first = int.from_bytes(window.buffer[HEADER : HEADER + 4], "little" if order == "<" else "big")
+    at: i64 = HEADER
+    size: i64 = 0
+    most: i64 = limit
+    while True:
+        buffer = window.buffer
+        end: i64 = len(buffer)
+        while at + head <= end:
+            if little:
+                numbers, sizes = read_i64_le(buffer, at), read_i64_le(buffer, at + 8)
+                seconds, fraction, size, length = numbers & U32, numbers >> 32 & U32, sizes & U32, sizes >> 32 & U32
+            else:
+                numbers, sizes = read_i64_be(buffer, at), read_i64_be(buffer, at + 8)
+                seconds, fraction, size, length = numbers >> 32 & U32, numbers & U32, sizes >> 32 & U32, sizes & U32
+            begin = at + head
+            stop = begin + size
+            if stop > end or size <= 0 or size > most:
+                break
+            taker.take(buffer, begin, stop, length, at, link, float(seconds) + float(fraction) / unit)
+            at = stop
+        yield
+        sane = at + head > end or 0 < size <= limit
+        if sane and window.advance(at):
+            at = 0
+            continue
+        if at == end:
+            return
+        at = resumed(window, at, size, report, _mark(order, head, first, limit))
+        if at < 0:
+            return
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """How to recognize a packet or block (``name``) after damage.
+
+    ``pattern`` matches ``before`` bytes after its beginning, and looks at no more than ``ahead`` bytes from there. A
+    group is a run of zeros: no packet begins there, but for its last :data:`SIZE_END` bytes.
+    ``plausible`` takes a buffer and a position, with ``reach`` bytes after it or all that are left in the file.
+    """
+
+    name: str
+    pattern: re.Pattern[bytes]
+    before: int
+    ahead: int
+    plausible: Callable[[bytes, int], bool]
+    reach: int
+
+
+def _mark(order: str, head: int, first: int, limit: int) -> Mark:
+    """Recognizes two consecutive packet headers with times near ``first``, or one before the end of the file."""
+    unpack = struct.Struct(order + "IIII").unpack_from
+
+    def end(buffer: bytes, at: int) -> int:
+        """The end of the packet whose header may be here; -1 if it is not a header."""
+        if at + head > len(buffer):
+            return -1
+        seconds, fraction, size, length = unpack(buffer, at)
+        if abs(seconds - first) > APART or fraction >= 10**9:
+            return -1
+        return at + head + size if SMALLEST <= size <= min(length, limit) else -1
+
+    def plausible(buffer: bytes, at: int) -> bool:
+        following = end(buffer, at)
+        return following == len(buffer) or (following > 0 and end(buffer, following) > 0)
+
+    # Tells the most bytes apart without a call: the highest byte of the time, a possible fraction, a possible size.
+    near = re.escape((first >> 24).to_bytes(1, "big"))
+    runs = rb"(\0{16,})|" if first >> 24 == 0 else b""  # or each byte of a run would be looked at
+    if order == ">":
+        pattern = near + b"(?:" + runs + rb"(?=...[\x00-\x3b]...(?!\x00\x00\x00[\x00-\x17])[\x00\x01]...))"
+        return Mark("packet", re.compile(pattern, re.DOTALL), 0, 12, plausible, limit + 2 * head)
+    pattern = near + b"(?:" + runs + rb"(?=...[\x00-\x3b](?![\x00-\x17]\x00\x00\x00)...[\x00\x01]))"
+    return Mark("packet", re.compile(pattern, re.DOTALL), 3, 9, plausible, limit + 2 * head)
+
+
+def resumed(window: Window, at: int, size: int, report: Report, mark: Mark) -> int:
+    """Where reading continues after the invalid ``size`` at ``at``: at the next ``mark``; -1 if there is none. The
+    report says which."""
+    place = window.base + at
+    at = _found(window, at + 1, mark)
+    if at < len(window.buffer):
+        report.add(place, f"invalid {mark.name} size {size}: reading continues at the next valid {mark.name}", "size")
+        return at
+    report.add(place, f"truncated: the last {mark.name} has only {window.base + at - place} bytes")
+    return -1
+
+
+def _found(window: Window, at: int, mark: Mark) -> int:
+    """The position of the next ``mark`` from ``at`` on, or the end of the file."""
+    more = True
+    while True:
+        buffer = window.buffer
+        stop = len(buffer) - mark.reach if more else len(buffer)
+        most = max(stop, 0) + mark.ahead - 1
+        start = at + mark.before
+        while found := mark.pattern.search(buffer, start, most):
+            if found.lastindex is None and mark.plausible(buffer, found.start() - mark.before):
+                return found.start() - mark.before
+            start = found.end() if found.lastindex is None else found.end() - SIZE_END
+        if not more:
+            return len(buffer)
+        at = max(at, stop - mark.before)
+        more = window.advance(at)
+        at = 0 if more else at
+
+
+close_classes()

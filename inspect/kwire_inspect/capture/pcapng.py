@@ -1,0 +1,192 @@
+"""The pcapng format: sections of blocks, each with its interfaces [draft-ietf-opsawg-pcapng]."""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kwire.native import close_classes
+from kwire_inspect.capture.packets import Link, link_of
+from kwire_inspect.capture.pcap import BELIEVED, LARGEST, LATEST, Mark, Report, Taker, resumed
+from kwire_inspect.storage import Window
+from kwire_inspect.unread import DROPPED
+
+SECTION, INTERFACE, OLD_PACKET, SIMPLE_PACKET, STATISTICS, PACKET, SECRETS = 0x0A0D0D0A, 1, 2, 3, 5, 6, 10
+KEY_LOG = 0x544C534B
+"""The type of the secrets that are a key log of TLS."""
+MAGIC = struct.pack("<I", SECTION)
+"""The same in both byte orders; the field after the next one indicates the order."""
+ORDERS = {b"\x4d\x3c\x2b\x1a": "<", b"\x1a\x2b\x3c\x4d": ">"}
+TSRESOL, TSOFFSET = 9, 14
+IFDROP, OSDROP = 5, 7
+"""How many packets an interface has dropped, and the operating system, since the capture began."""
+MOST_DROPPED = 1 << 40
+"""Larger counts are no counts: all ones mean that it is unknown."""
+MOST_INTERFACES = 1 << 16
+"""The most interfaces of a section: more would exhaust memory, and no real capture has them."""
+SMALLEST = 28
+"""How many bytes are examined at once: a shorter rest of a file has no packet."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Interface:
+    link: Link | None
+    snaplen: int
+    unit: float
+    offset: int
+
+
+def pcapng_records(window: Window, report: Report, taker: Taker) -> Iterator[None]:
+    """Gives the packets of a file whose beginning is in ``window`` to ``taker``; yields after those of each window,
+    and before secrets. Unknown blocks are skipped.
+
+    Simple packets have no time: they get that of the packet before them, and so do those with an impossible time.
+    """
+    order, at, size, time = "<", 0, 0, 0.0
+    unpack = struct.Struct("<IIIIIII").unpack_from
+    interfaces: list[_Interface] = []
+    dropped: dict[int, int] = {}
+    while True:
+        buffer, end = window.buffer, len(window.buffer)
+        while at + SMALLEST <= end:
+            kind, size, number, high, low, captured, length = unpack(buffer, at)
+            if kind == SECTION:
+                if (byte_order := ORDERS.get(buffer[at + 8 : at + 12])) is None:
+                    size = 0
+                    break
+                order = byte_order
+                unpack = struct.Struct(order + "IIIIIII").unpack_from
+                size, interfaces, dropped = unpack(buffer, at)[1], [], {}
+            stop = at + size
+            if stop > end or size < 12 or size & 3:
+                break
+            if kind == PACKET and size >= 32:
+                if number < len(interfaces) and captured <= size - 32:
+                    interface = interfaces[number]
+                    seen = (high << 32 | low) / interface.unit + interface.offset
+                    time = seen if 0 <= seen < LATEST else _instead(seen, time, window.base + at, report)
+                    if interface.link is not None:
+                        taker.take(buffer, at + 28, at + 28 + captured, length, at, interface.link, time)
+                else:
+                    report.add(window.base + at, _wrong(number, interfaces, captured, size - 32), "packet")
+            elif kind == INTERFACE and len(interfaces) < MOST_INTERFACES:
+                interfaces.append(_interface(buffer, at, stop, order, window.base, report))
+            elif kind == STATISTICS and len(dropped) < MOST_INTERFACES:
+                told = _dropped(buffer[at + 20 : stop - 4], order)
+                if told > dropped.get(number, 0):
+                    report.count(window.base + at, DROPPED, 0, told - dropped.get(number, 0))
+                    dropped[number] = told
+            elif kind == SECRETS and report.secrets is not None and number == KEY_LOG:
+                yield
+                report.secrets(buffer[at + 16 : min(at + 16 + high, stop - 4)])
+            elif kind in (SIMPLE_PACKET, OLD_PACKET):
+                record = _other(buffer, at, kind, size, order, interfaces, time)
+                if record is None:
+                    report.add(window.base + at, f"a packet block of type {kind} that contradicts its section")
+                else:
+                    seen, begin, captured, length, link = record
+                    time = seen if 0 <= seen < LATEST else _instead(seen, time, window.base + at, report)
+                    taker.take(buffer, begin, begin + captured, length, at, link, time)
+            at = stop
+        yield
+        sane = at + SMALLEST > end or (size >= 12 and not size & 3 and size <= BELIEVED)
+        if sane and window.advance(at):
+            at = 0
+            continue
+        if at == end or (sane and _is_whole(buffer, at, order)):
+            return
+        at = resumed(window, at, size, report, _mark(order))
+        if at < 0:
+            return
+
+
+def _instead(seen: float, before: float, place: int, report: Report) -> float:
+    """The time of a packet whose own time is rejected."""
+    report.add(
+        place, f"impossible packet times, such as {seen:g} seconds since 1970: the previous time is used", "time"
+    )
+    return before
+
+
+def _is_whole(buffer: bytes, at: int, order: str) -> bool:
+    """Whether the rest is a block too small to have a packet."""
+    size = len(buffer) - at
+    return size >= 12 and struct.unpack_from(order + "I", buffer, at + 4)[0] == size
+
+
+def _interface(buffer: bytes, at: int, stop: int, order: str, base: int, report: Report) -> _Interface:
+    if stop - at < 20:
+        report.add(base + at, f"an interface description of only {stop - at} bytes")
+        return _Interface(None, 0, 1e6, 0)
+    number, _, snaplen = struct.unpack_from(order + "HHI", buffer, at + 8)
+    unit, offset = 1e6, 0
+    for code, value in options(buffer[at + 16 : stop - 4], order):
+        if code == TSRESOL and value:
+            unit = float((2 if value[0] & 128 else 10) ** (value[0] & 127))
+        elif code == TSOFFSET and len(value) == 8:
+            (offset,) = struct.unpack(order + "q", value)
+    return _Interface(link_of(number), snaplen, unit, offset)
+
+
+def _dropped(data: bytes, order: str) -> int:
+    """The number of packets that were dropped, by the options of a block with statistics."""
+    told = [value for code, value in options(data, order) if code in (IFDROP, OSDROP) and len(value) == 8]
+    counts = [int(struct.unpack(order + "Q", value)[0]) for value in told]
+    return sum(count for count in counts if count <= MOST_DROPPED)
+
+
+def options(data: bytes, order: str) -> Iterator[tuple[int, bytes]]:
+    """Codes and values, as options and the records of names have them; not one that is cut off."""
+    at = 0
+    while at + 4 <= len(data):
+        code, size = struct.unpack_from(order + "HH", data, at)
+        if code == 0 or at + 4 + size > len(data):
+            return
+        yield code, data[at + 4 : at + 4 + size]
+        at += 4 + size + (-size & 3)
+
+
+def _other(
+    buffer: bytes, at: int, kind: int, size: int, order: str, interfaces: list[_Interface], time: float
+) -> tuple[float, int, int, int, Link] | None:
+    """The packet in one of the two rare kinds of blocks: its time, where it begins, its captured size, its length,
+    its link; None if there is none or it cannot be read."""
+    if not interfaces:
+        return None
+    if kind == SIMPLE_PACKET:
+        (length,) = struct.unpack_from(order + "I", buffer, at + 8)
+        interface, begin, captured = interfaces[0], at + 12, min(length, interfaces[0].snaplen or length)
+    else:
+        if size < 32:
+            return None
+        number, _, high, low, captured, length = struct.unpack_from(order + "HHIIII", buffer, at + 8)
+        if number >= len(interfaces):
+            return None
+        interface, begin = interfaces[number], at + 28
+        time = (high << 32 | low) / interface.unit + interface.offset
+    if interface.link is None or begin + captured > at + size - 4:
+        return None
+    return time, begin, captured, length, interface.link
+
+
+def _wrong(number: int, interfaces: list[_Interface], captured: int, room: int) -> str:
+    if number >= len(interfaces):
+        return f"a packet of interface {number}: the section describes {len(interfaces)}"
+    return f"a packet of {captured} bytes in a block with room for {room}"
+
+
+def _mark(order: str) -> Mark:
+    """Recognizes blocks with a packet by their size, which is both the second and the last field."""
+
+    def plausible(buffer: bytes, at: int) -> bool:
+        size = int.from_bytes(buffer[at + 4 : at + 8], "little" if order == "<" else "big")
+        last = buffer[at + size - 4 : at + size]
+        return 32 <= size <= LARGEST + 4096 and not size & 3 and last == buffer[at + 4 : at + 8]
+
+    pattern = re.compile(re.escape(struct.pack(order + "I", PACKET)))
+    return Mark("block", pattern, 0, 4, plausible, LARGEST + 8192)
+
+
+close_classes()

@@ -1,0 +1,147 @@
+"""Finds the packet of TCP in a packet with more headers than ``packets.packet`` reads, and counts those without."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from struct import Struct
+
+from kwire_inspect.capture import internet, links, tunnels
+from kwire_inspect.capture.fragments import Fragments, Part
+from kwire_inspect.capture.internet import BAD, FragmentError
+from kwire_inspect.capture.packets import Packet
+from kwire_inspect.capture.pcap import Report
+from kwire_inspect.capture.walk import MOST_HEADERS, MOST_TUNNELS, ShortError, UnreadError, Walk
+from kwire_inspect.unread import CUT_IN_TUNNEL, FRAGMENTS_DIFFER, FRAGMENTS_LOST, NO_TCP, NOT_READ, SHORT
+
+Layer = Callable[[Walk], str]
+
+LAYERS: dict[str, Layer] = {
+    "ethernet": links.ethernet,
+    "vlan": links.vlan,
+    "llc": links.llc,
+    "cooked": links.cooked,
+    "cooked2": links.cooked2,
+    "loopback": links.loopback,
+    "cisco_hdlc": links.cisco_hdlc,
+    "pppoe": links.pppoe,
+    "ppp": links.ppp,
+    "mpls": links.mpls,
+    "ip": internet.ip,
+    "ipv4": internet.ipv4,
+    "ipv6": internet.ipv6,
+    "extension": internet.extension,
+    "protocol": internet.after_ip,
+    "udp": tunnels.udp,
+    "gre": tunnels.gre,
+    "erspan": tunnels.erspan,
+    "erspan3": tunnels.erspan3,
+    "etherip": tunnels.etherip,
+}
+"""What reads each layer, and returns the name of the next."""
+MOST_NAMES = 1000
+"""How many protocols without TCP are counted each for itself."""
+NAMED = 3
+"""How many of them are named."""
+
+_TCP = Struct(">IIBB").unpack_from
+
+
+class Unwrapper:
+    """The packets of TCP in a file that are in tunnels, fragments, or after other unusual headers.
+
+    Each packet that is added either is such a packet, or waits as a fragment, or is counted: in the ``report``, if a
+    packet of TCP may be hidden in it, else in ``others``, by name. ``has_tcp`` says whether the file has any.
+    """
+
+    def __init__(self, report: Report) -> None:
+        self.has_tcp = False
+        self.others: Counter[str] = Counter()
+        self.report = report
+        self._fragments = Fragments()
+
+    def add(
+        self, buffer: bytes, begin: int, stop: int, length: int, layer: str, time: float, position: int
+    ) -> Iterator[Packet]:
+        """The packet of TCP in ``buffer[begin:stop]``, and those whose fragments have waited too long."""
+        walk = Walk(buffer, begin, stop, begin + length)
+        if (found := self._found(walk, layer, time, position)) is not None:
+            yield found
+        yield from self._given_up(time)
+
+    def close(self) -> Iterator[Packet]:
+        """The packets of which fragments still wait; what was counted is then in the report."""
+        yield from self._given_up(float("inf"))
+        count = self.others.total()
+        if count and not self.has_tcp:
+            names = [f"{packets} {name}" for name, packets in self.others.most_common(NAMED)]
+            if rest := count - sum(packets for _, packets in self.others.most_common(NAMED)):
+                names.append(f"{rest} others")
+            self.report.count(0, f"{NO_TCP}: {', '.join(names)}", 0, packets=count)
+        self.report.end()
+
+    @property
+    def held(self) -> int:
+        """How many bytes of fragments wait."""
+        return self._fragments.held
+
+    def _found(self, walk: Walk, layer: str, time: float, position: int) -> Packet | None:
+        size = walk.end - walk.at
+        try:
+            return self._packet(walk, layer, time, position)
+        except FragmentError as fragment:
+            return self._joined(walk, fragment, time, position)
+        except (ShortError, IndexError):
+            short = walk.stop < walk.end
+            self.report.count(position, SHORT if short else f"{NOT_READ}{BAD}", 0 if short else size)
+        except UnreadError as what:
+            if what.hidden:
+                self.report.count(position, f"{NOT_READ}{what}", size)
+            else:
+                name = str(what)
+                self.others[name if name in self.others or len(self.others) < MOST_NAMES else "others"] += 1
+        return None
+
+    def _packet(self, walk: Walk, layer: str, time: float, position: int) -> Packet:
+        """The packet at the end of a walk, which raises whatever ends it before."""
+        for _ in range(MOST_HEADERS):
+            if layer == "tcp":
+                break
+            if (read := LAYERS.get(layer)) is None:
+                raise UnreadError(layer, hidden=True)
+            layer = read(walk)
+        else:
+            raise UnreadError(f"more than {MOST_HEADERS} headers", hidden=True)
+        at = walk.take(14)
+        buffer = walk.buffer
+        seq, ack, offset, flags = _TCP(buffer, at + 4)
+        begin = at + (offset >> 4) * 4
+        data = buffer[begin : walk.stop]
+        if walk.cut:
+            self.report.count(position, CUT_IN_TUNNEL, 0)
+        missing = max(walk.end - begin - len(data), 0)
+        return Packet(
+            walk.ends + buffer[at : at + 4], time, self.report.source, position, seq, ack, flags, data, missing
+        )
+
+    def _joined(self, walk: Walk, fragment: FragmentError, time: float, position: int) -> Packet | None:
+        """The packet that a fragment completes."""
+        if walk.joins >= MOST_TUNNELS:
+            self.report.count(position, f"{NOT_READ}fragments of fragments", walk.end - walk.at)
+            return None
+        part = Part(fragment.number, fragment.at, walk.end - walk.at, walk.buffer[walk.at : walk.stop], fragment.last)
+        datagram = self._fragments.add(walk, part, position, time)
+        if not datagram.whole:
+            return None
+        if datagram.differs:
+            self.report.count(position, FRAGMENTS_DIFFER, 0)
+        return self._found(datagram.walk(), "protocol", time, position)
+
+    def _given_up(self, now: float) -> Iterator[Packet]:
+        """What there is of packets whose other fragments are missing."""
+        for datagram in self._fragments.given_up(now):
+            if not datagram.repeated:
+                self.report.count(datagram.position, FRAGMENTS_LOST, 0)
+                with suppress(ShortError, IndexError, UnreadError, FragmentError):
+                    yield self._packet(datagram.walk(), "protocol", datagram.started, datagram.position)

@@ -1,0 +1,86 @@
+"""The commands of ``kwire`` that make tables and reports. Each is imported when it is called.
+
+Exit codes: 0 success; 1 the report needs action, such as clients that will break; 2 usage error; 3 failure; 4 the
+report needs no action, but less than ``--min-coverage`` was read.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from errno import EDQUOT, ENOSPC
+from tempfile import gettempdir
+from typing import IO, Any
+
+import click
+
+from kwire.errors import KwireError, UnknownReleaseError
+from kwire.protocol import TAKE_IN
+from kwire_inspect.options import BrokenInputError, OptionError
+from kwire_inspect.reports.text import visible
+
+USAGE, FAILED = 2, 3
+
+FULL = "no space left on device|database or disk is full|disk quota exceeded"
+_OURS = re.compile(r"^(?:[\w.]+\.)?(BrokenInputError|OptionError|DecodeError|KwireError): (.+)$", re.M)
+_ANY = re.compile(r"^(?:: )?(?:[A-Za-z_][\w.]*\.)?(\w*(?:Error|Exception|Interrupt)): (.+)$", re.M)
+
+
+class FailedError(click.ClickException):
+    """A command that failed, in one line or a few."""
+
+    def __init__(self, message: str, exit_code: int) -> None:
+        super().__init__(message)
+        self.exit_code = exit_code  # type: ignore[misc]  # click declares it for the class
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        print("kwire:", "\n".join(visible(line, 1000) for line in self.message.split("\n")), file=file or sys.stderr)
+
+
+class Command(click.Command):
+    """A command whose exceptions become :class:`FailedError`, unless KWIRE_DEBUG is set."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except (click.ClickException, click.Abort, click.exceptions.Exit, BrokenPipeError):
+            raise
+        except Exception as error:
+            if os.environ.get("KWIRE_DEBUG"):
+                raise
+            message, is_usage = one_line(error)
+            raise FailedError(message, USAGE if is_usage else FAILED) from error
+
+
+def told_by_system(error: OSError) -> str:
+    """What the operating system refused, and where, in one line."""
+    place = error.filename if isinstance(error.filename, str) and error.filename else ""
+    reason = (error.strerror or str(error)).lower()
+    if error.errno in (ENOSPC, EDQUOT):
+        reason += f": free some{'' if place else ' there or in ' + gettempdir()}, or choose another folder with --out"
+    return f"{place or 'the output folder'}: {reason}"
+
+
+def one_line(error: Exception) -> tuple[str, bool]:
+    """An exception as one line for the terminal, and whether it is a usage error.
+
+    An exception of Spark has the stack traces of Python and the JVM: the last error in them is the cause.
+    """
+    if isinstance(error, UnknownReleaseError):
+        return f"{error}; {TAKE_IN}", True
+    if isinstance(error, OptionError):
+        return str(error), True
+    if isinstance(error, KwireError | BrokenInputError):
+        return str(error), False
+    if isinstance(error, OSError) and error.strerror:
+        return told_by_system(error), False
+    text = str(error).strip()
+    if re.search(FULL, text, re.IGNORECASE):
+        return told_by_system(OSError(ENOSPC, "no space left on device")), False
+    if type(error).__module__.startswith(("pyspark", "py4j")):
+        if ours := _OURS.findall(text):
+            return ours[-1][1].strip(), ours[-1][0] == "OptionError"
+        if others := _ANY.findall(text):
+            return f"{others[-1][0]}: {others[-1][1].strip()}", False
+    return ": ".join([type(error).__name__, *text.splitlines()[:1]]), False

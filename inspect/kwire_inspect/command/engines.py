@@ -1,0 +1,210 @@
+"""What runs a command: this process alone, which needs no Java and answers small inputs in seconds, or Spark.
+
+Both give the same tables, as ``tables.relations`` that answer the same queries. Spark is in the package
+``kwire_spark``, which is found by its entry point.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from importlib.abc import MetaPathFinder
+from importlib.metadata import entry_points
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, Protocol
+
+from kwire_inspect.options import OptionError
+from kwire_inspect.storage import refuse_secrets
+
+if TYPE_CHECKING:
+    from kwire_inspect.command.common import Run
+    from kwire_inspect.inputs import Inputs
+    from kwire_inspect.reports.basis import Problem
+    from kwire_inspect.reports.report import Cell
+    from kwire_inspect.tables.clients import Clients
+    from kwire_inspect.tables.relations import Database, Relation
+
+AUTO, LOCAL, SPARK = ENGINES = "auto", "local", "spark"
+LOCAL_LIMIT = 1 << 30
+"""Inputs of up to this many bytes are read without Spark, unless the user says otherwise."""
+BRIEF_LIMIT = 1 << 30
+"""Inputs of up to this many bytes are read in a brief session: see ``spark_session``."""
+PARQUET = "parquet"
+PACKAGES = {SPARK: "pyspark"}
+"""What each engine of another package needs."""
+
+
+class Engine(Protocol):
+    """Reads inputs into tables, and writes tables."""
+
+    told: str
+    """What to say about it after a report."""
+
+    def read(self, table: str, inputs: Inputs, columns: Sequence[str], options: Mapping[str, str]) -> Relation:
+        """These columns of a table of :mod:`kwire_inspect.columns`, such as ``exchanges``."""
+
+    def counted(self, inputs: Inputs, options: Mapping[str, str]) -> Relation:
+        """The exchanges of the inputs, as ``tables.clients`` takes them."""
+
+    def cached(self, table: Relation) -> Relation:
+        """The table, computed now and kept."""
+
+    def write_clients(self, seen: Clients[Any], folder: str) -> None:
+        """Write the tables ``folder/clients`` and ``folder/problems``."""
+
+    def tables(self, run: Run) -> Tables:
+        """What writes the tables of a run."""
+
+
+class Tables(Protocol):
+    """Writes tables, each by the method of its name."""
+
+    rows: list[tuple[Cell, ...]]
+    """Name, number of rows, and path of each table that was written."""
+    seen: Clients[Any] | None
+    """The clients, once they are written."""
+
+    def add_main(self, name: str, columns: Sequence[str] = ()) -> None:
+        """Write a table that readers return."""
+
+    def add_topic_names(self) -> None:
+        """Write the table ``topics``, from responses and records."""
+
+    def add_apis(self) -> None:
+        """Write a table for each API."""
+
+    def add_internal(self) -> None:
+        """Write a table for each kind of record."""
+
+    def add_clients(self) -> None:
+        """Write the tables ``clients`` and ``problems``."""
+
+    def broken_records(self) -> list[Problem]:
+        """Reasons and places of broken input that the table ``problems`` does not have."""
+
+
+class OtherEngine(Protocol):
+    """The engine of another package, as its entry point names it."""
+
+    @staticmethod
+    def checked_output(out: str) -> str:
+        """The folder, which has a scheme, as the engine names it. :class:`OptionError` if it is certain that nothing
+        can be written there."""
+
+    def __call__(self, master: str | None, table_format: str, out: str, *, brief: bool) -> Engine: ...
+
+
+def is_installed(name: str) -> bool:
+    """Whether an engine that is not this process can be used."""
+    return find_spec(PACKAGES[name]) is not None
+
+
+def other_engine(name: str, option: str) -> OtherEngine:
+    """The engine of another package, which ``option`` needs. :class:`OptionError` if it is not installed."""
+    from kwire_inspect.tables.relations import ENGINE_GROUP
+
+    if is_installed(name):
+        for point in entry_points(group=ENGINE_GROUP, name=name):
+            engine: OtherEngine = point.load()
+            return engine
+    raise OptionError(f"{option} needs Spark: pip install 'kwire[{name}]'")
+
+
+def checked_output(out: str) -> str:
+    """The folder of ``--out`` as the engine that can write to it names it. :class:`OptionError` if it is certain that
+    nothing can be written there."""
+    try:
+        refuse_secrets(out)
+    except ValueError as error:
+        raise OptionError(str(error)) from None
+    return other_engine(SPARK, f"--out {out}").checked_output(out) if "://" in out else out
+
+
+def engine_for(name: str, inputs: Inputs, out: str, table_format: str, master: str | None) -> Engine:
+    """The engine of this name. For ``auto``, this process if the inputs are small and nothing asks for Spark."""
+    needs = {
+        "--master": master,
+        f"--table-format {table_format}": table_format != PARQUET,
+        f"--out {out}": "://" in out,
+    }
+    needing = [option for option, given in needs.items() if given]
+    if name == LOCAL and needing:
+        raise OptionError(f"--engine local cannot be used with {needing[0]}, which needs Spark")
+    if inputs.has_standard_input:
+        if needing or name == SPARK:
+            option = needing[0] if needing else "--engine spark"
+            raise OptionError(f"{option} cannot be used with -, the standard input: write it to a file first")
+        return LocalEngine()
+    submitted = "MASTER" in os.environ or "PYSPARK_GATEWAY_PORT" in os.environ
+    is_small = inputs.size <= LOCAL_LIMIT or not is_installed(SPARK)
+    if name == LOCAL or (name == AUTO and not needing and not submitted and is_small):
+        return LocalEngine()
+    engine = other_engine(SPARK, needing[0] if needing else f"--engine {name}")
+    return engine(master, table_format, out, brief=inputs.size <= BRIEF_LIMIT)
+
+
+class _NoPandas(MetaPathFinder):
+    def find_spec(self, fullname: str, path: object = None, target: object = None) -> None:
+        if fullname == "pandas":
+            raise ModuleNotFoundError(fullname)
+
+
+def _leave_out_pandas() -> None:
+    """Have pyarrow not import pandas with the first array, which takes as long as everything else that a small input
+    needs. What converts to pandas imports it all the same."""
+    if "pandas" in sys.modules:
+        return
+    import pyarrow as pa
+
+    sys.meta_path.insert(0, hiding := _NoPandas())
+    try:
+        pa.array([])
+    finally:
+        sys.meta_path.remove(hiding)
+
+
+class LocalEngine:
+    """This process: tables are SQLite's, and what it writes is Parquet."""
+
+    told = "Read without Spark."
+
+    def __init__(self) -> None:
+        _leave_out_pandas()
+
+    @cached_property
+    def _database(self) -> Database:
+        from kwire_inspect.tables.relations import Database
+
+        return Database()
+
+    def read(self, table: str, inputs: Inputs, columns: Sequence[str], options: Mapping[str, str]) -> Relation:
+        from kwire_inspect.readers import TABLES, read_batches
+
+        names = columns or TABLES[table].names
+        return self._database.table(names).add(read_batches(table, inputs, names, options))
+
+    def counted(self, inputs: Inputs, options: Mapping[str, str]) -> Relation:
+        from kwire_inspect.columns import COUNTED
+        from kwire_inspect.readers import read_batches
+        from kwire_inspect.tables.clients import EXCHANGE_COLUMNS
+        from kwire_inspect.tables.counting import counted
+
+        exchanges = read_batches("exchanges", inputs, EXCHANGE_COLUMNS, options)
+        return self._database.table(COUNTED.names).add(counted(exchanges))
+
+    def cached(self, table: Relation) -> Relation:
+        return table
+
+    def tables(self, run: Run) -> Tables:
+        from kwire_inspect.command.local_tables import LocalTables
+
+        return LocalTables(run)
+
+    def write_clients(self, seen: Clients[Any], folder: str) -> None:
+        from kwire_inspect.columns import CLIENTS, PROBLEMS
+        from kwire_inspect.tables.files import write_parquet
+
+        write_parquet(seen.problems.batches(PROBLEMS), PROBLEMS, folder, "problems", origin=seen.origin)
+        write_parquet(seen.table.batches(CLIENTS), CLIENTS, folder, "clients", origin=seen.origin)

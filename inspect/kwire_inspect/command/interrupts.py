@@ -1,0 +1,34 @@
+"""What Ctrl-C does to a command that reads from a pipe: the terminal sends it to both ends of the pipe."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from kwire_inspect.storage import STDIN
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+@contextmanager
+def writer_ends_first(paths: Sequence[str], progress: Console) -> Iterator[None]:
+    """If the standard input is among ``paths``, let the first SIGINT end its writer and not this process, which then
+    reads the rest and reports it. A second one ends this process."""
+    if STDIN not in paths or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    previous = signal.getsignal(signal.SIGINT)
+
+    def interrupted(*_: object) -> None:
+        signal.signal(signal.SIGINT, previous)
+        progress.print("interrupted: reporting what was captured; interrupt again to stop", highlight=False)
+
+    signal.signal(signal.SIGINT, interrupted)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, previous)

@@ -1,0 +1,135 @@
+"""What ``watch`` says while it runs: the page of readiness, metrics for Prometheus, and who is newly refused."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kwire_inspect.command.engines import PARQUET, LocalEngine
+from kwire_inspect.options import OptionError
+from kwire_inspect.reports.client_usage import collected, uses_of
+from kwire_inspect.reports.judgement import Judgement
+from kwire_inspect.reports.release_support import REFUSED
+from kwire_inspect.reports.text import listed
+from kwire_inspect.unread import MIN_COVERAGE
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from kwire.protocol import MessageRegistry
+    from kwire.releases import Release, Releases
+    from kwire_inspect.reports.client_usage import Use
+    from kwire_inspect.reports.owners import Owners
+    from kwire_inspect.reports.report import Report
+    from kwire_inspect.stored import StoredTable
+
+METRICS = "kwire.prom"
+REFRESH = 30
+"""Seconds after which the page loads itself again."""
+
+
+@dataclass
+class LiveReport:
+    """Made anew from the table ``out/clients`` after each batch, by this process alone."""
+
+    out: str
+    targets: list[Release]
+    releases: Releases
+    protocol: MessageRegistry
+    owners: Owners | None
+    console: Console
+    _told: set[tuple[str, str, str]] = field(default_factory=set)
+    """Target, client and APIs of the refusals that were printed."""
+
+    def update(self) -> bool:
+        """Write page, tables and metrics, and print the clients that are refused and were not before.
+
+        False if the table is being replaced at this moment, or there is none yet.
+        """
+        from pyarrow import ArrowException
+
+        from kwire_inspect.reports.files import write_report, write_text
+        from kwire_inspect.reports.prometheus import exposition
+
+        try:
+            found = self._report()
+        except (OSError, ArrowException):
+            return False
+        if found is None:
+            return False
+        report, uses, judgements = found
+        write_report(report, self.out)
+        write_text(self.out, METRICS, exposition(uses, judgements))
+        for judgement in judgements:
+            self._tell(judgement)
+        return True
+
+    def _report(self) -> tuple[Report, list[Use], list[Judgement]] | None:
+        from kwire_inspect.inputs import Inputs
+        from kwire_inspect.reports.basis import basis_of
+        from kwire_inspect.reports.completed import completed
+        from kwire_inspect.reports.readiness import report_on
+        from kwire_inspect.stored import Origin, are_complete
+        from kwire_inspect.tables.clients import clients
+
+        tables, files = self._stored()
+        if not files:
+            return None
+        inputs = Inputs(tables=tables)
+        engine, origin = LocalEngine(), Origin(str(inputs))
+        seen = clients(*(engine.read(name, inputs, (), {}) for name in ("clients", "problems")), origin=origin)
+        seen = replace(seen, complete=are_complete(tables))
+        rows, more = collected(seen.table, "api_key, version")
+        uses, basis = uses_of(rows), basis_of(seen)
+        uses = self.owners.named(uses) if self.owners else uses
+        unjudged = sum(row["refused"] for row in rows if row["version"] is None)
+        report = report_on(uses, self.targets, more, unjudged, self.releases, owners=self.owners)
+        report = completed(report, basis, seen.origin, MIN_COVERAGE, self.protocol, seen.table)
+        report = replace(report, refresh=REFRESH, made=datetime.now(UTC).replace(microsecond=0))
+        judgements = [Judgement.of(uses, target, self.releases) for target in self.targets]
+        return (report, uses, judgements) if self._stored() == (tables, files) else None
+
+    def _stored(self) -> tuple[tuple[StoredTable, ...], list[tuple[str, int]]]:
+        """The table as it is now, and its files with the times when they were written."""
+        from kwire_inspect.stored import stored_tables
+
+        tables = tuple(stored_tables(str(Path(self.out, "clients"))))
+        return tables, [(str(file), file.stat().st_mtime_ns) for table in tables for file in table.files]
+
+    def _tell(self, judgement: Judgement) -> None:
+        from rich.text import Text
+
+        for client, verdicts in judgement.rolled_up().by_client().items():
+            uses = [use for use, verdict in verdicts if verdict.state == REFUSED]
+            what = listed(sorted({f"{use.api} {use.version}" for use in uses}))
+            told = (judgement.target.name, str(client), what)
+            if uses and told not in self._told:
+                self._told.add(told)
+                line = Text(f"refused by {told[0]} ", style="red")
+                self.console.print(line.append(f"{client}: {what}", style="default"), highlight=False)
+
+
+def live_report(
+    out: str,
+    table_format: str,
+    targets: Sequence[str],
+    owners: str | None,
+    protocol: MessageRegistry,
+    console: Console,
+) -> LiveReport:
+    """The report on the table that ``watch`` keeps. :class:`OptionError` if a target is unknown, or this process
+    cannot read the table."""
+    from kwire_inspect.reports.owners import Owners
+    from kwire_inspect.reports.release_support import releases_of
+    from kwire_inspect.reports.targets import find_targets
+
+    if "://" in out or table_format != PARQUET:
+        raise OptionError(
+            "--target needs a table in Parquet on this machine: leave out --table-format, or change --out"
+        )
+    releases = releases_of(protocol.package)
+    whose = Owners.read(owners) if owners else None
+    return LiveReport(out, find_targets(targets, None, releases), releases, protocol, whose, console)

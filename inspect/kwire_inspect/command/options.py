@@ -1,0 +1,79 @@
+"""Options that several commands have."""
+
+from __future__ import annotations
+
+import click
+
+from kwire_inspect.command.engines import AUTO, ENGINES, LOCAL_LIMIT, PARQUET
+from kwire_inspect.reports.formats import FORMATS
+from kwire_inspect.reports.text import visible
+from kwire_inspect.unread import MIN_COVERAGE
+
+TABLE_FORMAT = click.option(
+    "--table-format", default=PARQUET, show_default=True, help="Format of tables: any that Spark can write."
+)
+MASTER = click.option("--master", metavar="URL", help="Spark master; default: all cores of this machine.")
+ENGINE = click.option(
+    "--engine",
+    type=click.Choice(ENGINES),
+    default=AUTO,
+    show_default=True,
+    help=f"Spark, or local: this process alone, without Java; auto: local up to {LOCAL_LIMIT >> 30} GB of inputs.",
+)
+PORTS = click.option(
+    "--ports", metavar="PORTS", help="Broker ports, e.g. 9092,19092, for captures that start in mid-connection."
+)
+KEY_LOG = click.option(
+    "--key-log",
+    metavar="FILE",
+    help="Secrets of TLS connections in captures, as clients log them with SSLKEYLOGFILE: these are decrypted.",
+)
+PROTOCOL = click.option(
+    "--protocol",
+    metavar="PACKAGE",
+    help="Generated package that defines the messages, e.g. of a newer release or a fork; default: kwire_kafka.",
+)
+RELEASES = click.option(
+    "--releases", metavar="PACKAGE", help="Generated package with the known releases; default: that of --protocol."
+)
+
+
+def _guide_base(context: click.Context, parameter: click.Parameter, url: str) -> str:
+    from kwire.guide import guide_base
+
+    try:
+        return guide_base(url) if url else ""
+    except ValueError as problem:
+        raise click.BadParameter(visible(str(problem), 1000)) from problem
+
+
+GUIDE = click.option(
+    "--guide-url",
+    metavar="URL",
+    default="",
+    callback=_guide_base,
+    help="Where the protocol guide is (`kwirec guide`): the page links to it.",
+)
+FORMAT = click.option(
+    "--format",
+    "form",
+    type=click.Choice(("text", *FORMATS)),
+    default="text",
+    show_default=True,
+    help="What is printed; the files in --out are the same.",
+)
+OWNERS = click.option(
+    "--owners",
+    metavar="FILE",
+    help="CSV with the columns owner and any of client_id, address, software, principal: whose clients they are.",
+)
+COVERAGE = click.option(
+    "--min-coverage",
+    type=click.FloatRange(0, 100),
+    default=MIN_COVERAGE,
+    show_default=True,
+    metavar="PERCENT",
+    help="Share of the bytes and of the connections in captures that must have been read; with less, the exit code "
+    "is 4.",
+)
+QUIET = click.option("--quiet", "-q", is_flag=True, help="Do not show progress.")

@@ -1,0 +1,12 @@
+"""Converts pieces of TCP connections to rows of FRAMES or EXCHANGES, without Spark.
+
+``frame_batches`` makes Arrow batches from pieces; ``ConnectionRows`` makes the rows of one connection and is the
+state of a streaming job. ``ConnectionProjection`` says which rows and columns are needed.
+"""
+
+from kwire_inspect.connections.batches import frame_batches
+from kwire_inspect.connections.connection import ConnectionRows
+from kwire_inspect.connections.projection import ConnectionProjection, Table
+from kwire_inspect.projection import Condition
+
+__all__ = ["Condition", "ConnectionProjection", "ConnectionRows", "Table", "frame_batches"]

@@ -1,0 +1,374 @@
+"""The events of a connection as rows of EXCHANGES."""
+
+from __future__ import annotations
+
+from ipaddress import ip_address
+from typing import TYPE_CHECKING, Any, Final
+
+from kwire.connection import Gap, NotKafka, RequestEvent, ResponseEvent, Skipped, Unanswered, Undecodable
+from kwire.errors import KwireError
+from kwire.native import mypyc_attr
+from kwire_inspect.connections.answers import error_codes, throttle_ms
+from kwire_inspect.connections.context import Columns, ContextCache, RequestContext, peers
+from kwire_inspect.connections.identity import Client
+from kwire_inspect.connections.payload import shown
+from kwire_inspect.rows import LAYOUTS, exchange_row, micros
+from kwire_inspect.unread import MISSING, NO_FRAME, NOT_KAFKA, PARTIAL, STRAY
+
+if TYPE_CHECKING:
+    from kwire.connection import Event
+    from kwire.connection.in_flight import InFlightRequest
+    from kwire.protocol import MessageRegistry
+    from kwire_inspect.capture import Connection, Piece
+    from kwire_inspect.connections.projection import ConnectionProjection
+    from kwire_inspect.rows import Row
+
+Answer = ResponseEvent | Undecodable | None
+"""The available parts of a response."""
+
+END: Final = float("inf")
+
+_LAYOUT: Final = LAYOUTS["exchanges"]
+_row: Final = _LAYOUT.row
+_shared_row: Final = _LAYOUT.shared_row
+
+
+@mypyc_attr(serializable=True)
+class Asked:
+    """What the row of a request takes until it is answered, and where it was seen: neither its message nor, unless
+    they are ``shown``, its bytes.
+
+    ``wrong`` is why it, or what an Envelope contains, was not decoded; ``inner`` the content of an Envelope.
+    """
+
+    __slots__ = (
+        *("context", "correlation_id", "inner", "number", "position", "shown", "size", "source", "time"),
+        *("undecodable", "wrong"),
+    )
+
+    def __init__(
+        self,
+        context: RequestContext,
+        number: int,
+        source: str,
+        position: int,
+        time: float,
+        correlation_id: int | None,
+        size: int | None,
+        shown: bytes | None,
+        undecodable: bool,
+        wrong: str | None,
+    ) -> None:
+        self.context = context
+        self.number = number
+        self.source = source
+        self.position = position
+        self.time = time
+        self.correlation_id = correlation_id
+        self.size = size
+        self.shown = shown
+        self.undecodable = undecodable
+        self.wrong = wrong
+        self.inner: Asked | None = None
+
+
+@mypyc_attr(serializable=True)
+class ExchangeRows:
+    """A row for every request once its outcome is known, and one for the content of an Envelope.
+
+    Bytes of a connection that were not read are reported in ``_corrupt`` rows, one for each reason of
+    ``kwire_inspect.unread``: at its end or when asked, and as soon as it turns out not to speak Kafka.
+    """
+
+    __slots__ = (
+        *(
+            "contexts",
+            "_encryption",
+            "_errors",
+            "_foreign",
+            "_gaps",
+            "_large",
+            "_lost",
+            "_number",
+            "_partial",
+            "_peers",
+        ),
+        *("_projection", "_shown", "_skipped", "_stray", "_waiting", "held"),
+    )
+
+    def __init__(self, connection: Connection, projection: ConnectionProjection) -> None:
+        self._peers = peers(connection)
+        self._encryption = f" ({connection.encryption})" if connection.encryption else ""
+        self._errors, self._shown, self._large = projection.errors, projection.shown, projection.budget.decoded
+        self._projection = projection
+        self.held = 0
+        """The bytes of waiting requests."""
+        self._number = 0
+        self.contexts = ContextCache(projection.protocol)
+        self._waiting: dict[int, Asked] = {}  # by position in the client's stream
+        self._gaps = self._lost = self._skipped = self._stray = 0
+        self._partial = 0  # bytes that are missing in frames whose request is known
+        self._foreign = ""
+
+    def requested(
+        self, rows: list[Row], event: RequestEvent | Undecodable, client: Client, source: str, position: int
+    ) -> None:
+        asked = self._asked(event, self.contexts.of(event.header, client), source, position)
+        if isinstance(event, RequestEvent):
+            inner, expected = event.inner, event.expects_response
+            if inner is not None:
+                context = RequestContext(inner.header, client, self._projection.protocol)
+                context.columns = _forwarded(self._projection.protocol, self._peers, event, inner)
+                asked.inner = self._asked(inner, context, source, position)
+                asked.inner.size = None
+        else:
+            expected = event.header is not None or not event.missing
+            self._partial += event.missing if event.header is not None else 0
+        self._number += 1
+        if expected:
+            self._waiting[event.position] = asked
+            if self._shown:
+                self.held += _bytes(asked)
+        else:
+            self._exchange(rows, asked, None, "undecodable" if asked.undecodable else "none", asked.wrong)
+
+    def _asked(self, event: RequestEvent | Undecodable, context: RequestContext, source: str, position: int) -> Asked:
+        number, undecodable, wrong = self._number, type(event) is Undecodable, None
+        if isinstance(event, Undecodable):
+            wrong = event.reason
+        elif len(event.data) > self._large:
+            wrong = self._projection.undecoded(event, context)
+        correlation_id = None if event.header is None else event.header.correlation_id
+        data = shown(self._projection.protocol, event) if self._shown else None
+        return Asked(
+            context, number, source, position, event.time, correlation_id, event.size, data, undecodable, wrong
+        )
+
+    def responded(self, rows: list[Row], event: ResponseEvent | Undecodable, source: str, position: int) -> None:
+        assert event.request is not None
+        asked = self._take(rows, event.request.position)
+        if isinstance(event, Undecodable):
+            self._partial += event.missing
+            self._exchange(rows, asked, event, "undecodable", event.reason)
+        elif asked.undecodable:
+            self._exchange(rows, asked, event, "undecodable", asked.wrong)
+        else:
+            large = self._projection.undecoded(event, asked.context) if len(event.data) > self._large else None
+            self._exchange(rows, asked, event, "answered", asked.wrong or large)
+
+    def passed_request(self, request: InFlightRequest, client: Client, piece: Piece) -> None:
+        """Like ``requested``, for a request like earlier ones, in a frame that is ``piece``."""
+        assert request.known is not None
+        self._waiting[request.position] = Asked(
+            self.contexts.of_known(request.known, client),
+            self._number,
+            piece.source,
+            piece.position,
+            request.time,
+            request.correlation_id,
+            len(piece.data),
+            None,
+            False,
+            None,
+        )
+        self._number += 1
+
+    def passed_response(self, rows: list[Row], request: InFlightRequest, piece: Piece) -> None:
+        """Like ``responded``, for a response to a request like earlier ones, in a frame that is ``piece``."""
+        assert request.known is not None
+        asked, data = self._take(rows, request.position), piece.data
+        codes: tuple[int, ...] | None = None
+        throttle: int | None = None
+        if self._errors:
+            known = request.known
+            codes, throttle = self._projection.outcome(request.api_key, request.version, data, known.answer)
+        rows.append(
+            exchange_row(
+                self._shared(asked, asked.context.version, "answered", asked.wrong),
+                asked.position,
+                asked.number,
+                micros(asked.time),
+                asked.correlation_id,
+                codes,
+                throttle,
+                (piece.time - asked.time) * 1000,
+                asked.size,
+                len(data),
+            )
+        )
+
+    def _answered(self, asked: Asked) -> Row:
+        """The values that the row of an answered request shares with all of its kind."""
+        context = asked.context
+        if context.source == asked.source:
+            return context.answered
+        shared = _shared_row(
+            source=asked.source,
+            **self._peers,
+            **context.columns,
+            outcome="answered",
+            response_version=context.version,
+            forwarded=False,
+            reason=context.unknown,
+        )
+        context.source, context.answered = asked.source, shared
+        return shared
+
+    def happened(self, rows: list[Row], event: Event, source: str, position: int) -> None:
+        if isinstance(event, Unanswered):
+            asked = self._take(rows, event.request.position)
+            if asked.undecodable:
+                self._exchange(rows, asked, None, "undecodable", asked.wrong)
+            else:
+                self._exchange(rows, asked, None, "unanswered", event.reason)
+        elif isinstance(event, NotKafka):
+            name = "an unknown protocol" if event.protocol == "unknown" else event.protocol
+            self._foreign = f"{NOT_KAFKA}{name}{self._encryption}"
+            first = {} if self._number else {"number": 0}
+            rows.append(self._unread(self._foreign, len(event.data), source, position, **first))
+        elif isinstance(event, Gap):
+            self._gaps += 1
+            self._lost += event.size
+        elif isinstance(event, Skipped):
+            self._skipped += event.size
+        elif isinstance(event, Undecodable):
+            self._stray += event.size - event.missing
+
+    def end(self, rows: list[Row], source: str, position: int) -> None:
+        """Add rows for the remaining requests, and for bytes that were not read."""
+        self._drop(rows, END)
+        self.tell(rows, source, position)
+
+    def tell(self, rows: list[Row], source: str, position: int) -> None:
+        """Add a row for each reason why bytes were not read since the last call."""
+        partial = min(self._partial, self._lost)
+        sizes = {self._foreign or NO_FRAME: self._skipped, STRAY: self._stray, PARTIAL: partial}
+        if self._gaps and (not partial or self._lost > partial):
+            sizes[MISSING] = self._lost - partial
+        rows += [
+            self._unread(reason, size, source, position)
+            for reason, size in sizes.items()
+            if size or reason == MISSING
+        ]
+        self._gaps = self._lost = self._skipped = self._stray = self._partial = 0
+
+    def _unread(self, reason: str, size: int, source: str, position: int, **more: int) -> Row:
+        return _LAYOUT.corrupt(source, position, reason, unread=size, **self._peers, **more)
+
+    def _take(self, rows: list[Row], position: int) -> Asked:
+        self._drop(rows, position)
+        asked = self._waiting.pop(position)
+        if self._shown:
+            self.held -= _bytes(asked)
+        return asked
+
+    def _drop(self, rows: list[Row], before: float) -> None:
+        """Add rows for requests without a response, because the decoder did not see enough of them to expect one."""
+        while self._waiting and (position := next(iter(self._waiting))) < before:
+            asked = self._waiting.pop(position)
+            self.held -= _bytes(asked)
+            self._exchange(rows, asked, None, "undecodable", asked.wrong)
+
+    def _exchange(self, rows: list[Row], asked: Asked, answer: Answer, outcome: str, reason: str | None) -> None:
+        shared = self._shared(asked, _version(answer), outcome, reason)
+        rows.append(self._row(asked, shared, answer))
+        if asked.inner is None:
+            return
+        inner = answer.inner if isinstance(answer, ResponseEvent) else None
+        if asked.inner.undecodable:
+            outcome, reason = "undecodable", asked.inner.wrong
+        elif isinstance(inner, Undecodable):
+            outcome, reason = "undecodable", inner.reason
+        elif inner is None and outcome == "answered":
+            outcome, reason = "unanswered", "the response to its Envelope contains none"
+        shared = _shared_row(
+            source=asked.source,
+            **asked.inner.context.columns,
+            outcome=outcome,
+            response_version=_version(inner),
+            forwarded=True,
+            reason=reason,
+        )
+        rows.append(self._row(asked.inner, shared, inner))
+
+    def _shared(self, asked: Asked, version: int | None, outcome: str, reason: str | None) -> Row:
+        """The values that this row shares with others of its kind: nearly all are answered, in the version of the
+        request."""
+        context, source = asked.context, asked.source
+        if outcome == "answered" and version == context.version and reason is None:
+            return self._answered(asked)
+        return _shared_row(
+            source=source,
+            **self._peers,
+            **context.columns,
+            outcome=outcome,
+            response_version=version,
+            forwarded=False,
+            reason=reason or (context.unknown if outcome in ("answered", "none") else None),
+        )
+
+    def _row(self, asked: Asked, shared: Row, answer: Answer) -> Row:
+        codes = throttle = latency = response_size = response_bytes = None
+        if answer is not None:
+            latency = (answer.time - asked.time) * 1000
+            if asked.size is not None:  # it is not within an Envelope
+                response_size = answer.size
+            if self._shown:
+                response_bytes = shown(self._projection.protocol, answer)
+        if self._errors and type(answer) is ResponseEvent:
+            if answer.message is not None:
+                codes, throttle = error_codes(answer.message), throttle_ms(answer.message)
+            elif self._projection.scans and asked.context.unknown is None:
+                api_key, at = asked.context.columns["api_key"], answer.body_offset
+                codes, throttle = self._projection.outcome(api_key, answer.version, answer.data, at)
+        return _row(
+            shared,
+            position=asked.position,
+            number=asked.number,
+            time=micros(asked.time),
+            correlation_id=asked.correlation_id,
+            error_codes=codes,
+            throttle_ms=throttle,
+            latency_ms=latency,
+            request_size=asked.size,
+            response_size=response_size,
+            request=asked.shown,
+            response=response_bytes,
+        )
+
+
+def _bytes(asked: Asked) -> int:
+    inner = asked.inner.shown if asked.inner else None
+    return len(asked.shown or b"") + len(inner or b"")
+
+
+def _version(answer: Answer) -> int | None:
+    return answer.version if type(answer) is ResponseEvent else None
+
+
+def _forwarded(
+    protocol: MessageRegistry, peers: Columns, envelope: RequestEvent, inner: RequestEvent | Undecodable
+) -> Columns:
+    """Peers, API and identity of the request in an Envelope. Its client is the one that sent it to the forwarding
+    broker [KIP-590]; the Envelope does not include the client's software."""
+    host = principal = None
+    message: Any = envelope.message
+    if message is not None:
+        host, principal = _address(message.client_host_address), _principal(protocol, message.request_principal)
+    client = RequestContext(inner.header, Client(principal=principal), protocol)
+    return {**peers, "client_host": host, "client_port": None, **client.columns}
+
+
+def _address(packed: bytes) -> str | None:
+    return str(ip_address(packed)) if len(packed) in (4, 16) else None
+
+
+def _principal(protocol: MessageRegistry, data: bytes | None) -> str | None:
+    """Kafka's own form of a principal is a version and its message; other principal builders are free to use any
+    format."""
+    try:
+        version = int.from_bytes(data[:2], "big") if data else 0
+        principal: Any = protocol["DefaultPrincipalData"].decode(data[2:], version) if data else None
+    except KwireError:
+        return None
+    return f"{principal.type}:{principal.name}" if principal else None

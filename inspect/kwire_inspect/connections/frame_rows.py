@@ -1,0 +1,182 @@
+"""The events of a connection as rows of FRAMES."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kwire.connection import (
+    Gap,
+    NotKafka,
+    RequestEvent,
+    ResponseEvent,
+    SaslToken,
+    Skipped,
+    Unanswered,
+    Undecodable,
+)
+from kwire.connection.events import CLIENT, SERVER, FrameEvent
+from kwire.native import mypyc_attr
+from kwire_inspect.connections.answers import error_codes, throttle_ms
+from kwire_inspect.connections.context import Columns, ContextCache, RequestContext, peers
+from kwire_inspect.connections.payload import shown
+from kwire_inspect.rows import LAYOUTS, micros
+
+if TYPE_CHECKING:
+    from kwire.connection import Event
+    from kwire_inspect.capture import Connection
+    from kwire_inspect.connections.identity import Client
+    from kwire_inspect.connections.projection import ConnectionProjection
+    from kwire_inspect.rows import Row
+
+_row, _shared_row = LAYOUTS["frames"].row, LAYOUTS["frames"].shared_row
+
+Asked = tuple[int, RequestContext, int | None]
+"""Number, context and correlation id of a request."""
+
+
+@mypyc_attr(serializable=True)
+class FrameRows:
+    """A row for every event. In-flight requests are kept for the rows of their responses."""
+
+    __slots__ = ("_asked", "_errors", "_large", "_number", "_peers", "_projection", "_shown", "contexts", "held")
+
+    def __init__(self, connection: Connection, projection: ConnectionProjection) -> None:
+        self._peers = peers(connection)
+        self._errors, self._shown, self._large = projection.errors, projection.shown, projection.budget.decoded
+        self._projection = projection
+        self.held = 0
+        self._number = 0
+        self.contexts = ContextCache(projection.protocol)
+        self._asked: dict[int, Asked] = {}  # by position in the client's stream
+
+    def requested(
+        self, rows: list[Row], event: RequestEvent | Undecodable, client: Client, source: str, position: int
+    ) -> None:
+        header, number = event.header, self._number
+        context = self.contexts.of(header, client)
+        correlation_id = None if header is None else header.correlation_id
+        if isinstance(event, RequestEvent):
+            if context.source != source:
+                self._share(context, source)
+            shared, expects = context.asked, event.expects_response
+            if len(event.data) > self._large and (reason := self._projection.undecoded(event, context)):
+                shared = self._unshared(event, "request", reason, context.columns, source)
+        else:
+            shared = self._unshared(event, "undecodable", event.reason, context.columns, source)
+            expects = event.header is not None or not event.missing
+        if expects:
+            self._asked[event.position] = number, context, correlation_id
+        end = micros(event.time)
+        start = end if event.started == event.time else micros(event.started)
+        row = _row(
+            shared,
+            position=position,
+            number=number,
+            started=start,
+            time=end,
+            size=event.size,
+            correlation_id=correlation_id,
+            raw=shown(self._projection.protocol, event) if self._shown else None,
+        )
+        rows.append(row)
+        self._number = number + 1
+
+    def responded(self, rows: list[Row], event: ResponseEvent | Undecodable, source: str, position: int) -> None:
+        asked = event.request
+        assert asked is not None
+        request, context, correlation_id = self._take(asked.position)
+        codes = throttle = None
+        if isinstance(event, ResponseEvent):
+            if context.source != source:
+                self._share(context, source)
+            shared = context.answered
+            if context.unknown and event.version != context.version:  # the fallback of ApiVersions
+                shared = self._unshared(event, "response", None, context.columns, source)
+            if self._errors and event.message is not None:
+                codes, throttle = error_codes(event.message), throttle_ms(event.message)
+            if len(event.data) > self._large and (reason := self._projection.undecoded(event, context)):
+                shared = self._unshared(event, "response", reason, context.columns, source)
+        else:
+            shared = self._unshared(event, "undecodable", event.reason, context.columns, source)
+        time = micros(event.time)
+        started = time if event.started == event.time else micros(event.started)
+        row = _row(
+            shared,
+            position=position,
+            number=self._number,
+            started=started,
+            time=time,
+            size=event.size,
+            correlation_id=correlation_id,
+            request=request,
+            latency_ms=(event.time - asked.time) * 1000,
+            error_codes=codes,
+            throttle_ms=throttle,
+            raw=shown(self._projection.protocol, event) if self._shown else None,
+        )
+        rows.append(row)
+        self._number += 1
+
+    def happened(self, rows: list[Row], event: Event, source: str, position: int) -> None:
+        kind, size, reason = _description(event)
+        columns: Columns = {}
+        request = correlation_id = raw = None
+        if isinstance(event, Unanswered):
+            request, context, correlation_id = self._take(event.request.position)
+            columns = context.columns
+        elif isinstance(event, Undecodable):
+            correlation_id = event.correlation_id
+            raw = shown(self._projection.protocol, event) if self._shown else None
+        row = _row(
+            self._unshared(event, kind, reason, columns, source),
+            position=position,
+            number=self._number,
+            started=micros(event.started if isinstance(event, FrameEvent) else event.time),
+            time=micros(event.time),
+            size=size,
+            correlation_id=correlation_id,
+            request=request,
+            raw=raw,
+        )
+        rows.append(row)
+        self._number += 1
+
+    def end(self, rows: list[Row], source: str, position: int) -> None:
+        self._asked.clear()
+
+    def _take(self, position: int) -> Asked:
+        """The known properties of the request that is being answered. Those before it have never waited."""
+        while (oldest := next(iter(self._asked))) < position:
+            del self._asked[oldest]
+        return self._asked.pop(position)
+
+    def _share(self, context: RequestContext, source: str) -> None:
+        """Make the tuples that all rows of requests, and all of responses, share for this context and file."""
+        context.source = source
+        common = {"source": source, **self._peers, **context.columns}
+        context.asked = _shared_row(**common, direction=CLIENT, kind="request", reason=context.unknown)
+        context.answered = _shared_row(**common, direction=SERVER, kind="response", reason=context.unknown)
+
+    def _unshared(self, event: Event, kind: str, reason: str | None, columns: Columns, source: str) -> Row:
+        """The tuple of a row that shares it with no other."""
+        return _shared_row(
+            source=source, **self._peers, direction=event.direction, kind=kind, **columns, reason=reason
+        )
+
+
+def _description(event: Event) -> tuple[str, int | None, str | None]:
+    """Kind, size and reason of an event that is not a known frame."""
+    match event:
+        case Unanswered():
+            return "unanswered", None, event.reason
+        case SaslToken():
+            return "sasl_token", event.size, None
+        case Skipped():
+            return "skipped", event.size, event.reason
+        case Gap():
+            return "gap", event.size or None, None
+        case NotKafka():
+            return "not_kafka", len(event.data), event.protocol
+        case Undecodable():
+            return "undecodable", event.size, event.reason
+    raise TypeError(f"{event!r} is not an event of a connection")

@@ -1,0 +1,253 @@
+"""File types, detected from file contents: captures, log segments, request and server logs, metrics; and tables.
+
+``find`` takes files, folders and patterns and returns :class:`Inputs`: the paths by type, and the files that were
+skipped, with the reason. It needs no Spark and reads at most 256 KB of each file. A folder in which there is none of
+these may be, or have, tables that an earlier run wrote.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kwire_inspect.capture.pcap import MAGICS as PCAP
+from kwire_inspect.capture.pcapng import MAGIC as PCAPNG
+from kwire_inspect.options import OptionError, Options
+from kwire_inspect.storage import (
+    BETWEEN,
+    STDIN,
+    DamagedStreamError,
+    MemberPlace,
+    Window,
+    each,
+    is_archive,
+    place,
+    size_of,
+)
+
+if TYPE_CHECKING:
+    from kwire_inspect.stored import StoredTable
+
+KINDS = CAPTURE, LOG, REQUEST_LOG, SERVER_LOG, METRICS = "captures", "logs", "request_logs", "server_logs", "metrics"
+"""Types of inputs: the fields of :class:`Inputs` with their paths."""
+PART = "part"
+"""A file of a data directory that has no records, such as an index, or none any more."""
+DELETED = ".deleted"
+"""The suffix that Kafka gives to a segment, and to the files beside it, a minute before it removes them."""
+ARCHIVE = "archive"
+UNREADABLE = "unreadable"
+
+MAX_NAMED = 5
+"""Maximum number of inputs of a type that a text names."""
+PROBE_BYTES = 1 << 18
+"""Number of decompressed bytes from which the type of a file is detected."""
+
+_BESIDE_SEGMENTS = re.compile(
+    r"\d{20}(-\d+)?\.(index|timeindex|txnindex|snapshot)|partition\.metadata|quorum-state|meta\.properties"
+    r"|(leader-epoch|recovery-point-offset|replication-offset|log-start-offset|cleaner-offset)-checkpoint"
+)
+_LOG_LINE = re.compile(
+    rb"^\[?\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d[^\n]{0,40}\b(TRACE|DEBUG|INFO|WARN|ERROR|FATAL)\b[^\n]*kafka", re.M
+)
+_PROMETHEUS = re.compile(
+    rb"^(?:# (?:HELP|TYPE) (?:kafka|jmx)_\w+ |(?:kafka|jmx)_\w+(?:\{[^\n]*\})? +[-+]?(?:\d|\.\d|NaN|Inf))", re.M
+)
+"""Text for Prometheus of a broker: what is wanted of it may be far from its beginning."""
+_BEANS = re.compile(
+    rb'\s*(?:"?time"?[,=\t](?:[^\n]*?[,"]|.*?\n"?)kafka\.network:|[\[{].*?"(?:mbean|__name__)"\s*:\s*"kafka[._]network)',
+    re.S,
+)
+"""JmxTool; Jolokia and Prometheus' API. Reports of ours may quote names of metrics, and are none."""
+_REFUSED = re.compile(rb"with unsupported version|Exception while processing request from|InvalidRequestException")
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """Paths by type. ``logs`` keeps folders that were given as such, because the folder determines which of its files
+    are read. ``skipped`` has path and reason, but not the :data:`PART` files of data directories; ``unreadable`` is
+    the subset of skipped paths that could not be opened. ``size`` is the total size on disk in bytes. ``tables`` are
+    alone, with what they were made of as text."""
+
+    captures: tuple[str, ...] = ()
+    logs: tuple[str, ...] = ()
+    request_logs: tuple[str, ...] = ()
+    server_logs: tuple[str, ...] = ()
+    metrics: tuple[str, ...] = ()
+    skipped: tuple[tuple[str, str], ...] = ()
+    unreadable: frozenset[str] = frozenset()
+    size: int = field(default=0, compare=False)
+    tables: tuple[StoredTable, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.tables or any(getattr(self, kind) for kind in KINDS))
+
+    @property
+    def has_standard_input(self) -> bool:
+        return any(STDIN in getattr(self, kind) for kind in KINDS)
+
+    def __str__(self) -> str:
+        if self.tables:
+            return "; ".join(dict.fromkeys(table.origin.inputs or f"the table {table.path}" for table in self.tables))
+        kinds = [
+            (self.captures, "capture", "captures"),
+            (self.logs, "data directory or segment", "data directories or segments"),
+            (self.request_logs, "request log", "request logs"),
+            (self.server_logs, "server log", "server logs"),
+            (self.metrics, "dump of metrics", "dumps of metrics"),
+        ]
+        counts = [
+            f"{len(paths)} {one if len(paths) == 1 else many} ({_names(paths)})"
+            for paths, one, many in kinds
+            if paths
+        ]
+        return ", ".join(counts) or "no inputs"
+
+
+def _names(paths: Sequence[str]) -> str:
+    """Return the names of the first of these files and folders, without the folders that they are in."""
+    names = ["standard input" if path == STDIN else path.rstrip("/\\") or path for path in paths[:MAX_NAMED]]
+    more = f" and {len(paths) - MAX_NAMED:,} more" if len(paths) > MAX_NAMED else ""
+    return ", ".join(re.split(r"[/\\]", name)[-1] or name for name in names) + more
+
+
+def find(paths: Iterable[str | Path]) -> Inputs:
+    """The inputs among and below ``paths``; :class:`~kwire_inspect.options.OptionError` if a path does not exist."""
+    found = _Found()
+    tables: list[StoredTable] = []
+    for path in map(str, paths):
+        files = Options({"path": path}).files()
+        kinds = dict(zip(files, each(sniff, files), strict=True))
+        if not any(kind in (*KINDS, ARCHIVE) for kind, _ in kinds.values()) and (stored := _stored(path)):
+            tables += stored
+            continue
+        for file, told in kinds.items():
+            found.add(path, file, *told)
+    if tables and any(found.by_kind.values()):
+        raise OptionError(f"{tables[0].path} is a table: give either tables or captures and logs")
+    return Inputs(
+        **{kind: tuple(found.by_kind[kind]) for kind in KINDS},
+        skipped=(*found.skipped.items(),),
+        unreadable=frozenset(found.unreadable),
+        size=found.size,
+        tables=(*tables,),
+    )
+
+
+class _Found:
+    """What was found so far: paths ``by_kind``, and what was ``skipped``, with reasons."""
+
+    def __init__(self) -> None:
+        self.by_kind: defaultdict[str, dict[str, None]] = defaultdict(dict)  # dicts, as ordered sets
+        self.skipped: dict[str, str] = {}
+        self.unreadable: set[str] = set()
+        self.size = 0
+        self._folders: dict[str, bool] = {}
+
+    def add(self, path: str, file: str, kind: str | None, reason: str) -> None:
+        """Add a file of the input ``path``."""
+        if kind == ARCHIVE:
+            self._add_members(file)
+            return
+        if kind == UNREADABLE:
+            self.unreadable.add(file)
+        if reason or kind is None:
+            self.skipped[file] = reason
+        else:
+            self.size += _size(file)
+            self.by_kind[kind][path if kind == LOG and self._is_folder(path) else file] = None
+
+    def _is_folder(self, path: str) -> bool:
+        if path not in self._folders:
+            self._folders[path] = place(path).is_folder()
+        return self._folders[path]
+
+    def _add_members(self, file: str) -> None:
+        """Add what is in an archive."""
+        folder = f"{file}{BETWEEN}"
+        members = place(folder)
+        assert isinstance(members, MemberPlace)
+        try:
+            names, skipped = [*members.files()], members.skipped()
+        except OSError as error:
+            names, skipped = [], {file: error.strerror or str(error)}
+        for member in names:
+            kind, reason = sniff(member)
+            if kind == ARCHIVE:
+                kind, reason = None, "an archive in an archive: unpack it"
+            self.add(folder, member, kind, reason)
+        self.skipped |= skipped
+        self.unreadable |= skipped.keys()
+
+
+def _size(file: str) -> int:
+    try:
+        return size_of(file)
+    except OSError:
+        return 0  # gone meanwhile: reading it reports that
+
+
+def _stored(path: str) -> list[StoredTable]:
+    from kwire_inspect.stored import stored_tables
+
+    return stored_tables(*Options({"path": path}).paths())
+
+
+def sniff(path: str) -> tuple[str | None, str]:
+    """The type of a file, or :data:`ARCHIVE`, and an empty reason; or ``None`` or :data:`UNREADABLE` and why the file
+    is skipped."""
+    name = Path(path).name
+    try:
+        place(path).check()
+        if _is_log(name):
+            return LOG, ""
+        kept = name.removesuffix(DELETED)
+        if _BESIDE_SEGMENTS.fullmatch(kept) or _is_log(kept):
+            return PART, ""
+        head = _head(path)
+    except (OSError, DamagedStreamError) as error:
+        return UNREADABLE, getattr(error, "strerror", None) or str(error)
+    if not head:
+        return None, "empty file"
+    if head.startswith((*PCAP, PCAPNG)):
+        return CAPTURE, ""
+    if is_archive(head):
+        return ARCHIVE, ""
+    if head.startswith(b"PAR1"):
+        return None, "Parquet: to read a table that kwire wrote, name its folder alone"
+    if b"\0" in head[:4096]:
+        return None, "unknown binary format: expected pcap, pcapng or a log segment named like Kafka's"
+    if b"Completed request:" in head:
+        return REQUEST_LOG, ""
+    if _REFUSED.search(head):
+        return SERVER_LOG, ""
+    if _LOG_LINE.search(head):
+        return (REQUEST_LOG if "request" in name.lower() else SERVER_LOG), ""
+    if _PROMETHEUS.search(head) or _BEANS.match(head):
+        return METRICS, ""
+    return None, "no line looks like a broker's log"
+
+
+def _is_log(name: str) -> bool:
+    """Whether a file of this name has records of a partition."""
+    if not name.endswith((".log", ".checkpoint")):
+        return False
+    from kwire.logs.segment import FILE_NAME  # takes time that other inputs need not spend
+
+    return FILE_NAME.fullmatch(name) is not None
+
+
+def _head(path: str) -> bytes:
+    window = Window(path, peek=True)
+    try:
+        while len(window.buffer) < PROBE_BYTES and window.advance(0):
+            pass
+    except DamagedStreamError:
+        if not window.buffer:
+            raise
+    finally:
+        window.close()
+    return window.buffer

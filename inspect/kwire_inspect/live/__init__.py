@@ -1,0 +1,1 @@
+"""Packets as they arrive: captured from interfaces, and reports that are renewed while they come."""

@@ -1,0 +1,245 @@
+"""Packets of this machine's interfaces, as files that a stream reads: dumpcap or tcpdump captures them.
+
+These programs have rights that this process does not need. Each writes to a pipe, so it needs a right to capture and
+to nothing else, and ends with this process; what comes through the pipe is cut into files in a private folder.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import select
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Self
+
+from kwire.errors import KwireError
+from kwire_inspect.live.ring import Cutter, NoCaptureError, Ring
+from kwire_inspect.options import OptionError
+
+PROGRAMS = ("dumpcap", "tcpdump")
+"""What captures, from the first choice: dumpcap alone can have the right to capture where its user has not."""
+ANY = "any"
+WHOLE = 262_144
+"""The largest snap length of both programs: whole packets."""
+KERNEL_MB = 32
+"""The buffer of the kernel, in which packets wait for the program."""
+STARTING, STOPPING = 20.0, 10.0
+ASKED_EVERY = 30.0
+"""Seconds after which tcpdump is asked again how many packets were dropped; dumpcap tells at its end."""
+READ_BYTES = 1 << 16
+TICK = 0.25
+"""Seconds after which it is looked whether a file has to end, if no packets come."""
+TOLD_LINES = 40
+
+_DROPPED = re.compile(r"received/dropped on interface '.*': \d+/(\d+) \(|(\d+) packets? dropped by kernel")
+_IDLE_TALK = re.compile(r"Capturing on |File: |Packets|\d+ packets|tcpdump: (listening on|verbose|data link)")
+_NO_RIGHT = re.compile(r"permission|not permitted|must be root", re.IGNORECASE)
+
+
+class CaptureError(KwireError):
+    """Nothing can be captured, or no more; the message says why, and what to do."""
+
+
+def program() -> str:
+    """The path of the first of :data:`PROGRAMS` that is installed."""
+    for name in PROGRAMS:
+        if found := shutil.which(name):
+            return found
+    raise CaptureError(
+        "neither dumpcap nor tcpdump is installed: apt install wireshark-common (dumpcap), or tcpdump; "
+        "or capture elsewhere, and watch the folder of the files"
+    )
+
+
+def check_interfaces(names: Sequence[str]) -> None:
+    """:class:`OptionError` for a name that no interface has. The programs would take other things for one as well,
+    such as pipes and addresses of other machines."""
+    known = [name for _, name in socket.if_nameindex()]
+    for name in names:
+        if name not in (*known, ANY):
+            raise OptionError(f"there is no interface {name}: there are {', '.join([*known, ANY])}")
+
+
+class InterfaceCapture:
+    """Captures on interfaces within a ``with`` block. A stream of ``folder`` has the packets.
+
+    ``pcap_filter`` is one of libpcap, ``snap_length`` how many bytes of each packet are kept. ``stop`` ends the
+    capture earlier: then all packets are in ``folder``.
+    """
+
+    def __init__(
+        self, interfaces: Sequence[str], folder: Path, *, pcap_filter: str = "", snap_length: int = WHOLE, most: int
+    ) -> None:
+        check_interfaces(interfaces)
+        found, self.folder = program(), folder
+        ring = Ring(folder, most)
+        self._captures = [
+            _Capture(command(found, name, pcap_filter, snap_length), name, ring) for name in dict.fromkeys(interfaces)
+        ]
+
+    def __enter__(self) -> Self:
+        try:
+            for capture in self._captures:
+                capture.start()
+            for capture in self._captures:
+                capture.wait_until_started()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        self.stop()
+
+    @property
+    def dropped(self) -> int:
+        """How many packets were dropped, as far as the programs have told it."""
+        return sum(capture.dropped for capture in self._captures)
+
+    @property
+    def problem(self) -> str:
+        """Why a program ended before it was stopped; empty if all run."""
+        return next((problem for capture in self._captures if (problem := capture.problem)), "")
+
+    def stop(self) -> None:
+        """End the programs, and finish the files."""
+        for capture in self._captures:
+            capture.stop()
+
+
+def command(program: str, interface: str, pcap_filter: str, snap_length: int) -> list[str]:
+    """What captures on an interface and writes a pcap file to standard output. No text is taken for an option."""
+    common = [program, "-i", interface, "-s", str(snap_length), "-w", "-"]
+    if Path(program).name == "dumpcap":
+        chosen = ["-f", pcap_filter] if pcap_filter else []
+        return [*common, "-q", "-P", "-B", str(KERNEL_MB), *chosen]
+    return [*common, "-n", "-U", "-B", str(KERNEL_MB << 10), "--", *([pcap_filter] if pcap_filter else [])]
+
+
+class _Capture:
+    """One program on one interface, with threads for what it writes and what it says."""
+
+    def __init__(self, command: list[str], interface: str, ring: Ring) -> None:
+        self._command, self._interface = command, interface
+        self._name = Path(command[0]).name
+        self._cutter = Cutter(ring, interface)
+        self._process: subprocess.Popen[bytes] | None = None
+        self._threads: list[threading.Thread] = []
+        self._said: deque[str] = deque(maxlen=TOLD_LINES)
+        self._began, self._stopped = threading.Event(), False
+        self._failure = ""
+
+    @property
+    def dropped(self) -> int:
+        return self._cutter.dropped
+
+    @property
+    def problem(self) -> str:
+        if self._failure:
+            return f"cannot go on with the capture on {self._interface}: {self._failure}"
+        if self._process is None or self._process.poll() is None or self._stopped:
+            return ""
+        said = self._complaint()
+        ended = f"{self._name} on {self._interface} ended with exit code {self._process.returncode}"
+        return f"{ended}: {said}" if said else ended
+
+    def start(self) -> None:
+        """Run the program, in a session of its own: Ctrl-C in the terminal is for this process alone."""
+        try:
+            self._process = subprocess.Popen(
+                self._command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,
+                env=os.environ | {"LC_ALL": "C"},
+            )
+        except OSError as error:
+            raise CaptureError(f"{self._command[0]} cannot be run: {error.strerror or error}") from None
+        self._threads = [threading.Thread(target=run, daemon=True) for run in (self._listen, self._copy)]
+        for thread in self._threads:
+            thread.start()
+
+    def wait_until_started(self) -> None:
+        """:class:`CaptureError` if the program does not capture: the head of a file shows that it does."""
+        self._began.wait(STARTING)
+        if self._cutter.begun:
+            return
+        self.stop()
+        said = self._complaint() or f"it did not begin within {STARTING:g} seconds"
+        if _NO_RIGHT.search("\n".join(self._said)):
+            raise CaptureError(
+                f"{self._name} may not capture on {self._interface}: {said}\n"
+                f"Give it that right, and it alone: sudo setcap cap_net_raw=ep {self._command[0]}"
+            )
+        kind = OptionError if "filter" in said else CaptureError
+        raise kind(f"{self._name} does not capture on {self._interface}: {said}")
+
+    def stop(self) -> None:
+        """End the program by its own id, and wait until what it has written is in files."""
+        self._stopped, process = True, self._process
+        if process is None:
+            return
+        for end in (process.terminate, process.kill):
+            end()
+            for thread in self._threads:
+                thread.join(STOPPING)
+            try:
+                process.wait(STOPPING)
+                break
+            except subprocess.TimeoutExpired:
+                continue
+
+    def _complaint(self) -> str:
+        """The first line of what the program said that is about a problem."""
+        lines = [line for line in self._said if not _IDLE_TALK.match(line)]
+        return lines[0].removeprefix(f"{self._name}: ") if lines else ""
+
+    def _listen(self) -> None:
+        assert self._process is not None
+        assert self._process.stderr is not None
+        with self._process.stderr as told:
+            for raw in told:
+                for part in raw.decode(errors="replace").split("\r"):
+                    if line := part.strip():
+                        self._said.append(line)
+                    if match := _DROPPED.search(line):
+                        self._cutter.dropped_by_kernel(int(match[1] or match[2]))
+
+    def _copy(self) -> None:
+        """Copies what comes through the pipe; what cannot be written ends the program."""
+        assert self._process is not None
+        assert self._process.stdout is not None
+        asks = self._name == "tcpdump" and sys.platform == "linux"
+        asked, cutter, process = time.monotonic(), self._cutter, self._process
+        with self._process.stdout as pipe:
+            try:
+                while True:
+                    if select.select([pipe], [], [], TICK)[0]:
+                        if not (data := os.read(pipe.fileno(), READ_BYTES)):
+                            break
+                        cutter.add(data)
+                        if cutter.begun:
+                            self._began.set()
+                    cutter.rotate()
+                    if asks and cutter.begun and time.monotonic() > asked + ASKED_EVERY:
+                        asked = time.monotonic()
+                        process.send_signal(signal.SIGUSR1)
+            except (OSError, NoCaptureError) as error:
+                self._failure = str(error)
+                process.terminate()
+        self._threads[0].join(STOPPING)  # the listener: the last it hears is how many packets were dropped
+        try:
+            cutter.close()
+        except OSError as error:
+            self._failure = self._failure or str(error)
+        self._began.set()

@@ -1,0 +1,241 @@
+"""Options of the sources: strings from Spark, with case-insensitive names, parsed to paths, numbers, flags and times.
+
+An invalid value is an :class:`OptionError` that has the name of the option, its value and what is expected. So is a
+name that the source does not have.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from datetime import UTC, datetime, tzinfo
+from zoneinfo import ZoneInfo
+
+from kwire.errors import suggestion
+from kwire.protocol import MessageRegistry, registry
+from kwire_inspect.storage import place
+
+FOUND = "found"
+"""The option that says that ``find`` has found the paths, all files: what is gone since then is a row."""
+COUNT = "count"
+"""The option that says that exchanges are read for ``tables.clients`` alone."""
+_OWN = ("path", "paths", "rows", FOUND, COUNT)
+"""Options that functions set, which know paths and table."""
+_ALL = ("path", "paths", FOUND, "mode", "protocol")
+_LINES = (*_ALL, "timeZone", "splitSize", "maxLine", "pushdown")
+OPTIONS: dict[str, tuple[str, ...]] = {
+    "captures": (
+        *(*_ALL, "rows", "ports", "start", "end", "partitions", "maxDecoded", "maxHeld", "bodies", "keyLog"),
+        *("pushdown", COUNT),
+    ),
+    "request_logs": (*_LINES, COUNT),
+    "server_logs": _LINES,
+    "logs": (
+        *(*_ALL, "record", "topics", "start", "end", "startOffset", "endOffset", "control", "checkpoints", "states"),
+        *("secrets", "splitSize", "limit", "maxRecord", "maxDecoded", "pushdown"),
+    ),
+    "metrics": _ALL,
+    "packets": ("path", "paths", FOUND, "settled", "filesAtOnce", "consume"),
+}
+"""The options of each kind of input. Spark adds ``path`` or ``paths``, and has all names in lower case."""
+KINDS: dict[str, tuple[str, ...]] = {
+    "frames": ("captures",),
+    "exchanges": ("captures", "request_logs"),
+    "refusals": ("server_logs",),
+    "records": ("logs",),
+    "metrics": ("metrics",),
+    "clients": (),
+    "problems": (),
+}
+"""The inputs that each table is read from."""
+
+PERMISSIVE, FAILFAST = "permissive", "failfast"
+
+_FILE = re.compile(r"file:/", re.IGNORECASE)
+_SIZE = re.compile(r"(\d+)\s*([kmg]?)i?b?", re.IGNORECASE)
+_UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
+_TRUE, _FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
+
+
+class OptionError(ValueError):
+    """An option has an invalid value, or a path does not exist."""
+
+
+class BrokenInputError(ValueError):
+    """An input is broken and ``mode`` is ``failfast``; the message starts with the file and the byte offset."""
+
+    def __init__(self, source: str, position: int | None, reason: str) -> None:
+        super().__init__(source, position, reason)
+        self.source, self.position, self.reason = source, position, reason
+
+    def __str__(self) -> str:
+        place = self.source if self.position is None else f"{self.source}, byte {self.position}"
+        return f"{place}: {self.reason}"
+
+
+class Options:
+    """The options of one source. Can be pickled.
+
+    :class:`OptionError` for a name that is not in ``known``, if that is given.
+    """
+
+    def __init__(self, values: Mapping[str, str], known: Collection[str] | None = None) -> None:
+        if known is not None:
+            _refuse_unknown(values, known)
+        self._values = {name.lower(): value for name, value in values.items()}
+
+    def text(self, name: str, default: str | None = None) -> str | None:
+        """The value; ``default`` if it is missing or empty."""
+        return self._values.get(name.lower()) or default
+
+    @property
+    def failfast(self) -> bool:
+        """Whether broken input ends the job (``mode=failfast``); by default it becomes a ``_corrupt`` row. Spark's
+        third mode, which drops such rows silently, is not supported."""
+        return self.choice("mode", PERMISSIVE, (PERMISSIVE, FAILFAST)) == FAILFAST
+
+    def choice(self, name: str, default: str, allowed: Collection[str]) -> str:
+        """One of ``allowed``, which are in lower case."""
+        value = (self.text(name) or default).strip().lower()
+        if value not in allowed:
+            raise self._error(name, f"one of {', '.join(allowed)}")
+        return value
+
+    def protocol(self) -> MessageRegistry:
+        """The messages of the generated package that the option ``protocol`` names, by default Kafka's."""
+        try:
+            return registry((self.text("protocol") or "kwire_kafka").strip())
+        except (ImportError, ValueError) as error:
+            raise OptionError(f"the option protocol must be an installed package of kwirec: {error}") from None
+
+    def flag(self, name: str, default: bool) -> bool:
+        return self.choice(name, str(default).lower(), _TRUE + _FALSE) in _TRUE
+
+    def number(self, name: str, default: int, least: int = 0) -> int:
+        """A whole number, ``least`` or more."""
+        value = (self.text(name) or str(default)).strip()
+        if not re.fullmatch(r"\d+", value) or int(value) < least:
+            raise self._error(name, f"a whole number, {least} or more")
+        return int(value)
+
+    def size(self, name: str, default: int) -> int:
+        """A number of bytes, with an optional unit k, m or g, such as ``64m``."""
+        match = _SIZE.fullmatch((self.text(name) or str(default)).strip())
+        size = int(match[1]) * _UNITS[match[2].lower()] if match else 0
+        if not size:
+            raise self._error(name, "a size of at least one byte, such as 65536, 512k or 64m")
+        return size
+
+    def names(self, name: str) -> tuple[str, ...]:
+        """The parts of a comma-separated list, stripped."""
+        return tuple(part.strip() for part in (self.text(name) or "").split(",") if part.strip())
+
+    def ports(self, name: str) -> frozenset[int]:
+        """Port numbers and ranges, comma-separated, such as ``9092,19092-19095``."""
+        ports: set[int] = set()
+        for part in self.names(name):
+            match = re.fullmatch(r"(\d+)(?:\s*-\s*(\d+))?", part)
+            first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
+            if not 1 <= first <= last <= 65535:
+                raise self._error(name, "comma-separated port numbers, such as 9092,19092-19095")
+            ports.update(range(first, last + 1))
+        return frozenset(ports)
+
+    def duration(self, name: str) -> int:
+        """Seconds, from a number with the unit s, m or h, such as ``90s``; 0 if it is missing."""
+        value = (self.text(name) or "0s").strip()
+        if not (match := re.fullmatch(r"(\d+)\s*([smh])", value)) or (self.text(name) and not int(match[1])):
+            raise self._error(name, "a time, such as 90s, 10m or 1h")
+        return int(match[1]) * {"s": 1, "m": 60, "h": 3600}[match[2]]
+
+    def time(self, name: str) -> float | None:
+        """Seconds since the epoch, from such a number or an ISO date with optional time (in UTC unless it has a
+        zone)."""
+        value = (self.text(name) or "").strip()
+        if not value:
+            return None
+        if re.fullmatch(r"(?!\d{4}$)\d+(\.\d+)?", value):  # four digits are a year
+            return float(value)
+        try:
+            time = datetime.fromisoformat(value)
+        except ValueError:
+            expected = "a time, such as 2026-11-21, 2026-11-21T16:33:41Z or seconds since 1970"
+            raise self._error(name, expected) from None
+        return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
+
+    def time_zone(self, name: str) -> tzinfo:
+        """A name of the time zone database or an offset from UTC, which is the default."""
+        value = (self.text(name) or "UTC").strip()
+        if value.upper() in ("UTC", "Z", "GMT"):
+            return UTC
+        try:
+            offset = datetime.strptime(value, "%z").tzinfo if value[0] in "+-" else None
+            return offset or ZoneInfo(value)
+        except (ValueError, OSError, LookupError):
+            raise self._error(name, "a time zone, such as Europe/Berlin, UTC or +02:00") from None
+
+    def files(self) -> list[str]:
+        """The files named by ``path`` and ``paths``, those in folders, and those that match patterns, at any depth.
+
+        Each file is listed once. As in Spark, files in folders whose names start with ``.`` or ``_`` are left out.
+        :class:`OptionError` if a path does not exist, a pattern matches nothing, or there is no path at all.
+        """
+        paths = self.paths()
+        if not paths:
+            raise OptionError("nothing to read: pass a path to load()")
+        if self.flag(FOUND, False):
+            return list(dict.fromkeys(paths))
+        return list(dict.fromkeys(file for path in paths for file in _files(path)))
+
+    def paths(self) -> list[str]:
+        """The values of ``path`` and ``paths``, without ``file:``."""
+        paths = [self._values["path"]] if self._values.get("path") else []
+        if several := self._values.get("paths"):
+            try:
+                paths += [str(path) for path in json.loads(several)]
+            except (ValueError, TypeError):
+                raise self._error("paths", "a JSON list of strings") from None
+        return [_local(path) for path in paths]
+
+    def _error(self, name: str, expected: str) -> OptionError:
+        return OptionError(f"the option {name} must be {expected}, not {self._values.get(name.lower(), '')!r}")
+
+
+def passed(options: Mapping[str, object], table: str) -> dict[str, str]:
+    """Return what a function was given for a table, with or without ``_`` in names, as options.
+
+    Raise :class:`OptionError` for a name that no source of the table has.
+    """
+    known = {name for kind in KINDS[table] for name in OPTIONS[kind]} - {*_OWN}
+    texts = {name.replace("_", ""): str(value) for name, value in options.items()}
+    _refuse_unknown(texts, known)
+    return texts
+
+
+def only(options: Mapping[str, str], *kinds: str) -> dict[str, str]:
+    """Return those of the options that inputs of one of the kinds have, with or without ``_`` in names."""
+    known = {name.lower() for kind in kinds for name in OPTIONS[kind]}
+    return {name: value for name, value in options.items() if name.replace("_", "").lower() in known}
+
+
+def _refuse_unknown(names: Iterable[str], known: Collection[str]) -> None:
+    lower = {name.lower() for name in known}
+    if unknown := [name for name in names if name.lower() not in lower]:
+        raise OptionError(f"unknown option {unknown[0]!r}{suggestion(unknown[0], sorted({*known} - {FOUND, COUNT}))}")
+
+
+def _local(path: str) -> str:
+    """A name without ``file:``."""
+    return re.sub(r"^file:(//[^/]*(?=/))?", "", path, flags=re.IGNORECASE) if _FILE.match(path) else path
+
+
+def _files(path: str) -> Iterator[str]:
+    try:
+        yield from place(path).files()
+    except FileNotFoundError as error:
+        raise OptionError(str(error)) from None
+    except OSError as error:
+        raise OptionError(f"{error.filename or path}: {error.strerror or error}") from None
+    except ValueError as error:
+        raise OptionError(str(error)) from None

@@ -1,0 +1,103 @@
+"""What to do about clients that a target refuses: upgrade a library, or change a setting of it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
+from typing import TYPE_CHECKING
+
+from kwire_inspect.reports.judgement import Judgement
+from kwire_inspect.reports.libraries import CLIENT_APIS, JAVA, dotted, library_of, tried, works_since
+from kwire_inspect.reports.release_support import REFUSED
+from kwire_inspect.reports.report import Column, Table
+from kwire_inspect.reports.text import listed, visible
+
+if TYPE_CHECKING:
+    from kwire.releases import Releases
+    from kwire_inspect.reports.client_usage import Client
+
+    Since = Callable[[str], tuple[int, ...] | None]
+    """Library → the oldest version that works on a target, if any."""
+
+SETTINGS = {
+    "kafka-python": "`api_version` names an old broker: leave it out",
+    "aiokafka": "`api_version` names an old broker: leave it out",
+    "librdkafka": "`api.version.request` and `broker.version.fallback` make it speak old versions: leave them out",
+    "sarama": "`Config.Version` names an old broker: set it to 2.1 or newer",
+    "franz-go": "`kgo.MaxVersions` names an old broker: leave it out",
+}
+"""The settings by which a library speaks older versions than it could, from its documentation, and tried as the cases
+with settings of ``tests.e2e_traffic.libraries``."""
+
+ANY_SETTING = "one of them names an old broker or old versions"
+
+ADVICE = Table("advice", "What to do", empty="Nothing: no client is refused.").with_columns(
+    Column("advice", "what to do", whole=True),
+    Column("clients", comment="Number of clients."),
+    Column("examples", comment="Some of their client ids."),
+    "owners",
+    Column("target"),
+)
+EXAMPLES = 5
+
+
+def advice_table(judgements: Sequence[Judgement], releases: Releases) -> Table:
+    """A row for each piece of advice and target, that for most clients first."""
+    groups: defaultdict[tuple[str, str], list[Client]] = defaultdict(list)
+    for judgement in judgements:
+        since = cache(partial(works_since, target=judgement.target, releases=releases))
+        for client, verdicts in judgement.by_client().items():
+            if refused := {use.api_key: use.api for use, verdict in verdicts if verdict.state == REFUSED}:
+                text = advice(client, refused, judgement.target.name, since)
+                groups[text, judgement.target.name].append(client)
+    rows = []
+    for (text, target), clients in sorted(groups.items(), key=lambda group: -len(group[1])):
+        names = dict.fromkeys(client.client_id or str(client) for client in clients)
+        rows.append(
+            {
+                "advice": text,
+                "clients": len(clients),
+                "examples": tuple(names)[:EXAMPLES],
+                "owners": tuple(dict.fromkeys(filter(None, (client.owner for client in clients)))),
+                "target": target,
+            }
+        )
+    return ADVICE.with_rows(rows)
+
+
+def advice(client: Client, refused: Mapping[int, str], target: str, since_of: Since) -> str:
+    """What to do about a client of which ``target`` refuses versions of these APIs, key → name. ``since_of`` says
+    from which version on a library works on it."""
+    library, software = library_of(client), visible(client.software or "", 60)
+    if not refused.keys() & set(CLIENT_APIS):  # what administrators send was not tried
+        name = str(library) if library else software or "the library"
+        apis = listed([*refused.values()])
+        return f"Upgrade {name} to its newest release, or ask the owner. Old versions of {apis} are sent."
+    if library is None:
+        return _unknown(software, target, since_of)
+    since = since_of(library.name)
+    name = "Kafka's Java clients" if library.name == JAVA else library.name
+    taken = f" (its client id is the default of {name})" if library.is_guess else ""
+    if since is None:
+        return f"Upgrade {name}{taken}: no release of it that was tried works on {target}."
+    needed = f"{dotted(since)} or newer"
+    setting = SETTINGS.get(library.name, ANY_SETTING)
+    if not library.version:
+        return f"Upgrade {name}{taken} to {needed}. If it is that already, look at its settings: {setting}."
+    if library.version < since:
+        return f"Upgrade {name} {dotted(library.version)}{taken} to {needed}."
+    return (
+        f"Look at the settings of {name} {dotted(library.version)}{taken}, which can speak newer versions: {setting}."
+    )
+
+
+def _unknown(software: str, target: str, since_of: Since) -> str:
+    names = [name for name in dict.fromkeys(one.library for one in tried()) if name != JAVA]
+    working = [f"{name} {dotted(found)}" for name in names if (found := since_of(name))]
+    java = since_of(JAVA)
+    working += [f"Kafka's Java clients {dotted(java)}"] if java else []
+    first = f"{software} is no library known here" if software else "The library is not named"
+    if not working:
+        return f"{first}: ask the owner."
+    return f"{first}: ask the owner. These libraries and newer ones work on {target}: {', '.join(working)}."

@@ -1,0 +1,245 @@
+"""What a report is based on: span, connections, requests, and the share of the captured bytes that was read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from kwire_inspect.reports.client_usage import MAX_ROWS, by_client, by_use, highest
+from kwire_inspect.reports.encrypted import Encrypted, encrypted_of
+from kwire_inspect.reports.report import Column, Report, Table
+from kwire_inspect.reports.text import counted, file_name, time
+from kwire_inspect.tables.clients import METRICS, SEEN_IN, Clients
+from kwire_inspect.tables.relations import collect
+from kwire_inspect.unread import HTTP, MISSING, NOT_READ, PARTIAL, TLS, UNDECIDED, advice
+
+if TYPE_CHECKING:
+    from kwire_inspect.tables.relations import Relation
+
+INCOMPLETE = 4
+"""The exit code of a report that needs no action but is based on less than was asked for."""
+MAX_PROBLEMS = 1000
+NOT_COUNTED = frozenset({PARTIAL, HTTP})
+"""Bytes that no request can be hidden in: parts of known ones, and connections that certainly are not Kafka."""
+
+OLDER = (
+    "INCOMPLETE: a table does not say how much of its inputs was read, since it has no table problems of the same "
+    "run beside it or was written by an older kwire: clients may be missing. Write it again."
+)
+
+PROBLEMS = Table("problems", "What could not be read").with_columns(
+    Column("problem", whole=True),
+    Column("places", comment="Number of places, or of packets, with this problem."),
+    Column("connections", comment="Number of connections of which nothing was read."),
+    Column("unread", "bytes", comment="Bytes that were not read."),
+    Column("advice", "what to do", whole=True),
+    Column("source", "first in", brief=file_name),
+    Column("position", "byte"),
+)
+
+_OF_CLIENTS = f"""SELECT sum(CASE WHEN seen_in = '{METRICS}' THEN 0 ELSE requests END) AS requests,
+        sum(CASE WHEN seen_in = '{METRICS}' THEN requests END) AS deprecated,
+        sum(begun) AS connections, sum(bytes) AS bytes,
+        min(first_seen) AS first_seen, max(last_seen) AS last_seen, count(*) - count(bytes) AS unknown,
+        count(DISTINCT CASE WHEN seen_in <> '{METRICS}' THEN seen_in END) AS types
+        FROM {{table}}"""
+_OF_EXCHANGES = f"""SELECT sum(CASE WHEN outcome IS NULL THEN 0 ELSE 1 END) AS requests,
+        NULL AS deprecated, 0 AS unknown, min(time) AS first_seen, max(time) AS last_seen,
+        sum(CASE WHEN number = 0 THEN 1 ELSE 0 END) AS connections,
+        sum(CASE WHEN {SEEN_IN} = 'capture' THEN coalesce(request_size, 0) + coalesce(response_size, 0) ELSE 0 END)
+        AS bytes, count(DISTINCT {SEEN_IN}) AS types FROM {{table}} WHERE _corrupt IS NULL"""
+_BY_API = f"""SELECT api_key, seen_in, count(*) AS requests
+        FROM (SELECT api_key, {SEEN_IN} AS seen_in FROM {{table}}
+            WHERE _corrupt IS NULL AND outcome IS NOT NULL) AS requests
+        GROUP BY api_key, seen_in"""
+
+
+UNREAD = {
+    "undecided": UNDECIDED,
+    "encrypted": TLS,
+    "missing": MISSING,
+    "in encapsulations that are not read": NOT_READ,
+}
+"""The bytes that the basis names, with the beginnings of their reasons."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A reason why something was not read: in how many places, how many bytes of connections, the first place, and
+    the number of connections of which nothing was read."""
+
+    reason: str
+    places: int
+    unread: int
+    source: str | None = None
+    position: int | None = None
+    connections: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Basis:
+    """``read`` are the bytes of requests and responses in captures, ``encrypted`` whose connections are encrypted.
+    ``deprecated`` is the number of requests that metrics count, if there are any.
+
+    ``known`` is false for tables that do not say what was not read.
+    """
+
+    requests: int
+    connections: int
+    read: int
+    first_seen: datetime | None
+    last_seen: datetime | None
+    problems: tuple[Problem, ...]
+    encrypted: tuple[Encrypted, ...] = ()
+    known: bool = True
+    deprecated: int | None = None
+
+    def suffices(self, min_coverage: float) -> bool:
+        """Whether the percentages of bytes and of connections that were read are enough; they are if there are no
+        connections, as in logs."""
+        return self.known and (self.coverage is None or self.coverage >= min_coverage)
+
+    @property
+    def unread(self) -> int:
+        """Bytes of connections that may have been requests and responses."""
+        return sum(problem.unread for problem in self.problems if problem.reason not in NOT_COUNTED)
+
+    @property
+    def share_of_connections(self) -> float | None:
+        """The percentage of connections of which anything was read; ``None`` if there are none, as in logs."""
+        lost = sum(problem.connections for problem in self.problems if problem.reason not in NOT_COUNTED)
+        total = self.connections + lost
+        return 100 * self.connections / total if total else None
+
+    @property
+    def coverage(self) -> float | None:
+        """The lower of the two percentages: one busy client can have most of the bytes."""
+        return min((one for one in (self.share, self.share_of_connections) if one is not None), default=None)
+
+    @property
+    def share(self) -> float | None:
+        """The percentage of bytes that were read; ``None`` if there are no connections, as in logs."""
+        total = self.read + self.unread
+        return 100 * self.read / total if total else None
+
+    def sentences(self, inputs: str) -> tuple[str, ...]:
+        """The basis in words."""
+        on = counted(self.requests, "request")
+        if self.connections:
+            on += f" on {counted(self.connections, 'connection')}"
+        if self.first_seen and self.last_seen:
+            on += f", from {time(self.first_seen)} to {time(self.last_seen)} UTC"
+        if not inputs:
+            first = [f"Based on {on}."]
+        else:
+            counts = f": {on}" if self.requests or self.deprecated is None else ""
+            first = [f"Based on {inputs}{counts}."]
+        if self.deprecated is not None:
+            requests = counted(self.deprecated, "request")
+            first.append(f"Metrics count {requests} of deprecated versions since the brokers started.")
+        if self.share is None:
+            return (*first,)
+        connections = self.share_of_connections
+        of = "" if connections is None else f" and {shown_share(connections)} of the connections"
+        parts = [f"{shown_share(self.share)} of the bytes{of} were read"]
+        for name, reason in UNREAD.items():
+            if size := sum(problem.unread for problem in self.problems if problem.reason.startswith(reason)):
+                parts.append(f"{counted(size, 'byte')} {name}")
+        return *first, f"{'; '.join(parts)}."
+
+
+def basis_of(seen: Relation | Clients[Any]) -> Basis:
+    """The basis of a report on exchanges, or on clients."""
+    of_clients = isinstance(seen, Clients)
+    table, broken = (seen.table, seen.problems) if isinstance(seen, Clients) else (seen, seen)
+    (row,) = collect(_OF_CLIENTS if of_clients else _OF_EXCHANGES, table=table)
+    requests, connections, read = (row[name] or 0 for name in ("requests", "connections", "bytes"))
+    if row["types"] > 1:
+        requests = _counted_once(table, requests) if of_clients else _highest_by_api(table)
+    span, problems = (row["first_seen"], row["last_seen"]), tuple(problems_of(broken))
+    known = not row["unknown"] and (not isinstance(seen, Clients) or seen.complete)
+    return Basis(requests, connections, read, *span, problems, encrypted_of(broken), known, row["deprecated"])
+
+
+def _highest_by_api(exchanges: Relation) -> int:
+    """The number of requests as the report on latency has it: of each API, those that one type of input saw."""
+    highest: dict[int | None, int] = {}
+    for row in collect(_BY_API, table=exchanges):
+        highest[row["api_key"]] = max(row["requests"], highest.get(row["api_key"], 0))
+    return sum(highest.values())
+
+
+def _counted_once(clients: Relation, requests: int) -> int:
+    """The number of requests as the tables of reports have it: those that inputs of several types saw count once."""
+    text = f"SELECT * FROM {{clients}} WHERE seen_in <> '{METRICS}' LIMIT {MAX_ROWS + 1}"
+    rows = collect(text, clients=clients)
+    if len(rows) > MAX_ROWS:
+        return requests
+    return sum(highest(group, "requests") for group in by_use(by_client(rows)).values())
+
+
+def problems_of(*tables: Relation) -> list[Problem]:
+    """The problems in PROBLEMS, or in ``_corrupt`` of other tables, at most :data:`MAX_PROBLEMS` of each: those with
+    most bytes first."""
+    found = []
+    for table in tables:
+        columns, reason, places, connections = table.columns, "_corrupt", "count(*)", "0"
+        unread = "unread" if "unread" in columns else "NULL"
+        if "problem" in columns:
+            reason, places, connections = "problem", "sum(places)", "sum(connections)"
+        elif "packets" in columns:
+            places, connections = "sum(coalesce(packets, 1))", "sum(CASE WHEN number = 0 THEN 1 ELSE 0 END)"
+        text = f"""SELECT {reason} AS reason, {places} AS places, coalesce(sum({unread}), 0) AS unread,
+            min(source) AS source, min_by(position, struct(source, position)) AS position,
+            coalesce({connections}, 0) AS connections
+            FROM {{table}} WHERE {reason} IS NOT NULL GROUP BY {reason} ORDER BY 3 DESC, 1 LIMIT {MAX_PROBLEMS}"""
+        found += [Problem(**row) for row in collect(text, table=table)]
+    return found
+
+
+def with_basis(report: Report, basis: Basis, inputs: str, min_coverage: float) -> Report:
+    """The report, with what it is based on after its verdict, and an exit code of its own if that is too little."""
+    summary = (*report.summary, *basis.sentences(inputs))
+    if basis.suffices(min_coverage):
+        return replace(report, summary=summary)
+    headline = OLDER
+    if basis.known and basis.coverage is not None:
+        of = "bytes of connections" if basis.coverage == basis.share else "connections"
+        headline = (
+            f"INCOMPLETE: only {shown_share(basis.coverage)} of the {of} were read, less than the "
+            f"{min_coverage:g} % of --min-coverage: clients may be missing. See the last table."
+        )
+    return replace(report, summary=(headline, *summary), exit_code=report.exit_code or INCOMPLETE)
+
+
+def with_problems(report: Report, problems: Iterable[Problem], skipped: Iterable[tuple[str, str]]) -> Report:
+    """The report with a table of what it lacks: problems, and skipped files."""
+    rows = [
+        (
+            one.reason,
+            one.places,
+            one.connections or None,
+            one.unread or None,
+            advice(one.reason),
+            one.source,
+            one.position,
+        )
+        for one in problems
+    ]
+    left_out = [(f"skipped: {reason}", 1, None, None, "", path, None) for path, reason in skipped]
+    if not rows and not left_out:
+        return report
+    more = [f"Not everything could be read: {counted(len(rows), 'reason')} in the last table."] if rows else []
+    more += [f"{counted(len(left_out), 'file')} skipped: see the last table."] if left_out else []
+    table = replace(PROBLEMS, rows=(*rows, *left_out))
+    return replace(report, summary=(*report.summary, *more), tables=(*report.tables, table))
+
+
+def shown_share(percent: float) -> str:
+    """
+    >>> shown_share(100.0), shown_share(99.996), shown_share(43.21)
+    ('100 %', '99.9 %', '43.2 %')
+    """
+    return "100 %" if percent == 100 else f"{min(percent, 99.9):.1f} %"

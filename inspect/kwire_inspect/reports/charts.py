@@ -1,0 +1,159 @@
+"""Figures of plotly for the charts of reports: plain dicts of ``data`` and ``layout``, without colours.
+
+``meta.role`` of a trace names its colour on the page: ``bad``, ``warn``, ``good``, ``series-1`` and so on, each in a
+light and a dark variant. Positions on an axis are numbers with labels, because plotly would interpret some texts as
+dates or numbers, and merge equal ones. It also interprets HTML in texts, hence :func:`plain`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from math import ceil, floor, inf, isfinite, log10
+from typing import Any
+
+from kwire_inspect.reports.text import label, visible
+
+Series = Mapping[str, Sequence[float | None]]
+Roles = Mapping[str, str]
+Figure = dict[str, Any]
+
+ROW = 26
+"""Height of a row in pixels."""
+GROUND = "rgba(128, 128, 128, 0.2)"
+"""Behind what is marked: to be seen in light and dark."""
+PALETTE = 8
+"""Number of series colours on the page; a ninth series would look like the first."""
+
+
+def bars(labels: Sequence[str], series: Series, *, unit: str) -> Figure:
+    """A horizontal stacked bar for each label; each of ``series`` has a number for each label, in ``unit``."""
+    data = _bars("x", series, orientation="h", y=_places(labels), text=_texts(labels))
+    return _figure(data, _rows(labels) | {"xaxis": _amount(unit, series)})
+
+
+def columns(
+    labels: Sequence[str], series: Series, *, unit: str, roles: Roles | None = None, marked: Sequence[int] = ()
+) -> Figure:
+    """Return a vertical stacked bar for each label, in their order: for ordered labels such as releases. Those at the
+    places ``marked`` stand on a grey ground."""
+    data = _bars("y", series, roles, x=_places(labels), text=_texts(labels))
+    ground = {"type": "rect", "yref": "paper", "y0": 0, "y1": 1, "layer": "below", "line": {"width": 0}}
+    shapes = [ground | {"x0": at - 0.5, "x1": at + 0.5, "fillcolor": GROUND} for at in marked]
+    return _figure(
+        data, {"xaxis": _labelled(labels), "yaxis": _amount(unit, series), "height": 340, "shapes": shapes}
+    )
+
+
+def over_time(starts: Sequence[datetime], step: timedelta, series: Series, *, unit: str) -> Figure:
+    """A stacked bar for each interval of length ``step`` from one of ``starts`` on, shown in UTC."""
+    middle = [_moment(start + step / 2) for start in starts]
+    text = [f"{_moment(start)} UTC" for start in starts]
+    data = _bars("y", series, x=middle, text=text, width=step.total_seconds() * 1000)
+    across = _axis("UTC", type="date", range=[_moment(min(starts)), _moment(max(starts) + step)])
+    return _figure(data, {"xaxis": across, "yaxis": _amount(unit, series), "height": 360})
+
+
+def points(labels: Sequence[str], series: Series, *, unit: str) -> Figure:
+    """A row for each label, with points for ``series`` on a logarithmic axis; values of 0 or less have none."""
+    data = [
+        _trace("scatter", key, index, mode="markers", y=_places(labels), text=_texts(labels))
+        | {"x": [value if value and value > 0 else None for value in _finite(values)], "marker": {"symbol": index}}
+        | {"hovertemplate": "%{text}<br>%{fullData.name}: %{x}<extra></extra>"}
+        for index, (key, values) in enumerate(series.items())
+    ]
+    return _figure(data, _rows(labels) | {"xaxis": _logarithmic(unit, series)})
+
+
+def heat(rows: Sequence[str], across: Sequence[str], counts: Sequence[Sequence[int | None]], *, unit: str) -> Figure:
+    """A cell for each of ``rows`` and ``across``, darker by powers of ten; empty for ``None``."""
+    data = {
+        "type": "heatmap",
+        "x": _places(across),
+        "y": _places(rows),
+        "z": [[log10(count) if count else None for count in row] for row in counts],
+        "customdata": [[count or 0 for count in row] for row in counts],
+        "text": [[f"{first} {second}" for second in _texts(across)] for first in _texts(rows)],
+        "hovertemplate": "%{text}<br>%{customdata:,} " + plain(unit) + "<extra></extra>",
+        "meta": {"role": "heat"},
+        "showscale": False,
+        "zmin": -1,
+        "xgap": 2,
+        "ygap": 2,
+    }
+    return _figure([data], _rows(rows) | {"xaxis": _labelled(across) | {"side": "top"}})
+
+
+def plain(text: str) -> str:
+    """A text escaped for plotly, which interprets tags and entities in every text."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _bars(axis: str, series: Series, roles: Roles | None = None, **properties: Any) -> list[dict[str, Any]]:
+    """A trace of bars for each of ``series``, whose values are on ``axis``."""
+    hover = f"%{{text}}<br>%{{fullData.name}}: %{{{axis}}}<extra></extra>"
+    properties |= {"hovertemplate": hover, "textposition": "none"}
+    return [
+        _trace("bar", name, index, roles, **properties, **{axis: _finite(values)})
+        for index, (name, values) in enumerate(series.items())
+    ]
+
+
+def _trace(kind: str, name: str, index: int, roles: Roles | None = None, **properties: Any) -> dict[str, Any]:
+    role = (roles or {}).get(name) or f"series-{index % PALETTE + 1}"
+    return {"type": kind, "name": plain(label(name)), "meta": {"role": role}, **properties}
+
+
+def _figure(data: list[dict[str, Any]], layout: dict[str, Any]) -> Figure:
+    shared = {"margin": {"l": 8, "r": 16, "t": 8, "b": 8}, "showlegend": len(data) > 1, "barmode": "stack"}
+    return {"data": data, "layout": shared | layout}
+
+
+def _rows(labels: Sequence[str]) -> dict[str, Any]:
+    """The layout of a chart with a row for each label, the first at the top."""
+    axis = _labelled(labels) | {"range": [len(labels) - 0.5, -0.5]}
+    return {"yaxis": axis, "height": 110 + ROW * max(len(labels), 2)}
+
+
+def _labelled(labels: Sequence[str]) -> dict[str, Any]:
+    """An axis with a label at each of :func:`_places`."""
+    texts = [plain(label(text)) for text in labels]
+    return _axis("", tickvals=_places(labels), ticktext=texts, showgrid=False, zeroline=False)
+
+
+def _axis(title: str, **properties: Any) -> dict[str, Any]:
+    return {"title": {"text": plain(title)}, "automargin": True, "fixedrange": "tickvals" in properties, **properties}
+
+
+def _amount(unit: str, series: Series) -> dict[str, Any]:
+    """An axis from 0, without fractional ticks for small counts."""
+    rows = [[value for value in row if value is not None] for row in zip(*series.values(), strict=True)]
+    few = all(isinstance(value, int) for row in rows for value in row) and max(map(sum, rows), default=0) < 8
+    return _axis(unit, rangemode="tozero", **({"dtick": 1} if few else {}))
+
+
+def _logarithmic(unit: str, series: Series) -> dict[str, Any]:
+    """Return an axis on which each tick has its whole number: plotly cuts those between powers of ten to a digit."""
+    powers = [log10(value) for values in series.values() for value in _finite(values) if value and value > 0]
+    first, last = floor(min(powers, default=0)), ceil(max(powers, default=0))
+    steps = (1, 2, 5) if last - first <= 3 else (1,)
+    decades = range(first, last + 1, max((last - first) // 10, 1))
+    ticks = [tick for power in decades for step in steps if 0 < (tick := float(f"{step}e{power}")) < inf]
+    return _axis(unit, type="log", tickvals=ticks, ticktext=[f"{tick:,.12g}" for tick in ticks])
+
+
+def _finite(values: Sequence[float | None]) -> list[float | None]:
+    """Values without NaN and infinity, which JSON lacks and logs may have."""
+    return [value if value is not None and isfinite(value) else None for value in values]
+
+
+def _places(labels: Sequence[str]) -> list[int]:
+    return list(range(len(labels)))
+
+
+def _texts(labels: Sequence[str]) -> list[str]:
+    return [plain(visible(text)) for text in labels]
+
+
+def _moment(moment: datetime) -> str:
+    return moment.replace(tzinfo=None).isoformat(" ")

@@ -1,0 +1,279 @@
+"""Usage by client: from rows of CLIENTS to a :class:`Use` for each client, API and version. Plain Python."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from kwire_inspect.reports.release_support import BETWEEN_BROKERS
+from kwire_inspect.reports.report import Column
+from kwire_inspect.reports.text import visible
+from kwire_inspect.tables.clients import FORWARDED, KEYS, KNOWN, METRICS, SERVER_LOG
+from kwire_inspect.tables.relations import collect
+from kwire_kafka import PROTOCOL, ApiKey
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from kwire_inspect.tables.relations import Relation
+
+    Row = Mapping[str, Any]
+    Item = TypeVar("Item")
+    Key = TypeVar("Key")
+
+NAMELESS = (SERVER_LOG, METRICS)
+"""Types of input that have no client ids."""
+ANONYMOUS = "User:ANONYMOUS"
+FOLLOWER = re.compile(r"broker-\d+-fetcher-\d+|raft-client-\d+")
+"""Client ids of the followers of partitions and of the metadata, in all releases of Kafka."""
+OF_BROKERS = BETWEEN_BROKERS | {
+    *(ApiKey.API_VERSIONS, ApiKey.FETCH, ApiKey.LIST_OFFSETS, ApiKey.OFFSET_FOR_LEADER_EPOCH),
+    *(ApiKey.CREATE_TOPICS, ApiKey.ADD_PARTITIONS_TO_TXN, ApiKey.SASL_HANDSHAKE, ApiKey.SASL_AUTHENTICATE),
+}
+"""What brokers and controllers send to each other: topics are created on first use, transactions are verified."""
+VERIFIES_SINCE = 4
+"""The version of AddPartitionsToTxn from which on only brokers send it [KIP-890]."""
+CREATES_SINCE = 7
+"""The version of CreateTopics of the first brokers that forward it in their own name."""
+MAX_ROWS = 200_000
+"""Maximum number of rows of CLIENTS in a report."""
+
+WHO = (
+    Column("client_id", "client"),
+    Column("client_host", "address"),
+    Column("software", comment="As the client reported it [KIP-511]; empty if it did not."),
+    Column("principal"),
+)
+"""The columns of a :class:`Client`, without its owner."""
+
+
+class Client(NamedTuple):
+    """The sender of requests, as far as known: the cells of :data:`WHO`, and the owner according to a list."""
+
+    client_id: str | None
+    host: str | None
+    software: str | None
+    principal: str | None
+    owner: str | None = None
+
+    @property
+    def anywhere(self) -> Client:
+        """The same client at any address; one without an id is known by its address only."""
+        return self._replace(host=None) if self.client_id else self
+
+    def __str__(self) -> str:
+        if self.client_id is None and self.host is None:
+            return f"clients of {visible(self.software, 60) if self.software else 'unknown software'}"
+        name = visible(self.client_id, 60) if self.client_id else "a client without id"
+        return f"{name} at {self.host}" if self.host else name
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """A version of an API in use by a client, with the number of observed refusals, and the place of an example."""
+
+    client: Client
+    api_key: int
+    api: str
+    version: int
+    requests: int = 1
+    refusals: int = 0
+    last_seen: datetime | None = None
+    place: str = ""
+    of_broker: bool = False
+    """Whether the client is a broker or a controller."""
+    seen_in: tuple[str, ...] = ()
+    """The types of input that it was seen in."""
+
+    @property
+    def between_brokers(self) -> bool:
+        """Whether an upgrade changes both ends."""
+        return self.of_broker or _between_brokers(self.api_key, self.version)
+
+
+def _between_brokers(api_key: int, version: int | None) -> bool:
+    """Whether only brokers and controllers send such requests."""
+    verifies = api_key == ApiKey.ADD_PARTITIONS_TO_TXN and version is not None and version >= VERIFIES_SINCE
+    return verifies or api_key in BETWEEN_BROKERS
+
+
+_ORDER = (*KEYS, "source", "position")
+
+
+def collected(clients: Relation, order: str) -> tuple[list[Row], int]:
+    """At most :data:`MAX_ROWS` rows of CLIENTS, the earliest first, and the number of others: of more, those that are
+    first in this order are taken."""
+    known = f"FROM {{clients}} WHERE {KNOWN}"
+    found, more = collect(f"SELECT * {known} LIMIT {MAX_ROWS + 1}", clients=clients), 0
+    if len(found) > MAX_ROWS:
+        found = collect(f"SELECT * {known} ORDER BY {order} LIMIT {MAX_ROWS}", clients=clients)
+        more = collect(f"SELECT count(*) AS number {known}", clients=clients)[0]["number"] - MAX_ROWS
+    return sorted(found, key=_earliest_first), more
+
+
+def _earliest_first(row: Row) -> tuple[Any, ...]:
+    """The order of rows of CLIENTS, whatever engine they are of."""
+    return row["first_seen"] is None, row["first_seen"], *[repr(row[name]) for name in _ORDER]
+
+
+def by_client(rows: Iterable[Row]) -> list[tuple[Client, Row]]:
+    """Rows of CLIENTS with their clients.
+
+    Requests before a login have no principal, those before ApiVersions 3 no software. An unknown one is taken to be
+    the known one of the same client id and address if there is only one. Server logs have no client id: if another
+    input saw the same address, API and version, that row takes precedence. Logs of controllers have no address for
+    forwarded requests: if another input saw the same client id, API and version, that row takes precedence, else it
+    is of the only address with this client id. A broker that creates a topic on its first use does so under the id of
+    the client: that is no request of the client. Metrics have no more than software: see :func:`seen_elsewhere`.
+    """
+    rows = list(rows)
+    named = [row for row in rows if row["seen_in"] not in NAMELESS]
+    with_host = [row for row in named if row["client_host"] is not None]
+    seen_at = {_use_by(row, "client_host") for row in named}
+    seen_of = {_use_by(row, "client_id") for row in with_host}
+    hosts: defaultdict[str | None, set[str]] = defaultdict(set)
+    for row in with_host:
+        if row["seen_in"] != FORWARDED:
+            hosts[row["client_id"]].add(row["client_host"])
+    kept = [
+        *(row for row in with_host if not _created_by_broker(row, hosts)),
+        *(
+            _at_its_only_address(row, hosts)
+            for row in named
+            if row["client_host"] is None
+            and _use_by(row, "client_id") not in seen_of
+            and not _created_by_broker(row, hosts)
+        ),
+        *(row for row in rows if row["seen_in"] == SERVER_LOG and _use_by(row, "client_host") not in seen_at),
+    ]
+    seen = [(client_of(row), row) for row in kept]
+    complete = completed(client for client, row in seen if row["seen_in"] not in NAMELESS)
+    found = [(client if row["seen_in"] in NAMELESS else complete[client], row) for client, row in seen]
+    counted = [row for row in rows if row["seen_in"] == METRICS]
+    if not counted:
+        return found
+    elsewhere = seen_elsewhere(found, counted)
+    return [*found, *((client_of(row), row) for row, others in zip(counted, elsewhere, strict=True) if not others)]
+
+
+def _created_by_broker(row: Row, hosts: Mapping[str | None, set[str]]) -> bool:
+    """Whether a broker created a topic in its own name for a client that other inputs saw: they would have seen the
+    request of the client."""
+    created = row["seen_in"] == FORWARDED and row["api_key"] == ApiKey.CREATE_TOPICS
+    return created and (row["version"] or 0) >= CREATES_SINCE and row["client_id"] in hosts
+
+
+def _at_its_only_address(row: Row, hosts: Mapping[str | None, set[str]]) -> Row:
+    found = hosts.get(row["client_id"], set()) if row["seen_in"] == FORWARDED and row["client_id"] else set()
+    return {**row, "client_host": next(iter(found))} if len(found) == 1 else row
+
+
+def seen_elsewhere(seen: Iterable[tuple[Client, Row]], counted: Iterable[Row]) -> list[list[tuple[Client, Row]]]:
+    """For each row of metrics, those of other inputs that may be about the same requests: of the same API, version
+    and software, or of any software if the broker did not know it, as of requests that another one forwarded."""
+    by_software = defaultdict(list)
+    for client, row in seen:
+        for software in {client.software, client_of(row).software, None}:
+            by_software[software, row["api_key"], row["version"]].append((client, row))
+    return [by_software.get((client_of(row).software, row["api_key"], row["version"]), []) for row in counted]
+
+
+def _use_by(row: Row, who: str) -> tuple[Any, ...]:
+    return row[who], row["api_key"], row["version"]
+
+
+def brokers_among(seen: Iterable[tuple[Client, Row]]) -> set[Client]:
+    """Those that are brokers or controllers, which are no clients: they send requests that only these send, or are
+    named as followers are, and send nothing that brokers do not send."""
+    apis: defaultdict[Client, set[int]] = defaultdict(set)
+    known = set()
+    for client, row in seen:
+        if client.client_id is not None and row["seen_in"] not in (FORWARDED, *NAMELESS):
+            apis[client].add(row["api_key"])
+            versions = row["versions"] if "versions" in row else [row["version"]]
+            if any(_between_brokers(row["api_key"], version) for version in versions):
+                known.add(client)
+    return {
+        client
+        for client, keys in apis.items()
+        if keys <= OF_BROKERS and (client in known or FOLLOWER.fullmatch(client.client_id or ""))
+    }
+
+
+def completed(clients: Iterable[Client]) -> dict[Client, Client]:
+    """Each client → the same with an unknown software or principal filled in, if unique for its id and address."""
+    complete = {}
+    for group in grouped(set(clients), lambda client: (client.client_id, client.host)).values():
+        software = _only({client.software for client in group})
+        principal = _only({client.principal for client in group})
+        for client in group:
+            complete[client] = client._replace(
+                software=client.software or software, principal=client.principal or principal
+            )
+    return complete
+
+
+def client_of(row: Row) -> Client:
+    """The client according to this row alone; missing columns are unknown."""
+    name, version, principal = row.get("software_name"), row.get("software_version"), row.get("principal")
+    software = " ".join(filter(None, (name, version))) or None
+    return Client(row["client_id"], row["client_host"], software, None if principal == ANONYMOUS else principal)
+
+
+def uses_of(rows: Iterable[Row]) -> list[Use]:
+    """A use for each client, API and version.
+
+    Of several types of input only the highest count is used, since they may have seen the same requests; ports are
+    added up.
+    """
+    seen = by_client(rows)
+    brokers = brokers_among(seen)
+    return [_use(*key, group, key[0] in brokers) for key, group in by_use(seen).items() if None not in key[1:]]
+
+
+def by_use(seen: Iterable[tuple[Client, Row]]) -> dict[tuple[Client, int, int], list[Row]]:
+    """The rows of each client, API and version."""
+    groups = grouped(seen, lambda pair: (pair[0], pair[1]["api_key"], pair[1]["version"]))
+    return {key: [row for _, row in group] for key, group in groups.items()}
+
+
+def grouped(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:
+    """The items by their key, in the order of first occurrence."""
+    groups: defaultdict[Key, list[Item]] = defaultdict(list)
+    for item in items:
+        groups[key(item)].append(item)
+    return groups
+
+
+def highest(rows: Iterable[Row], count: str) -> int:
+    """The highest sum of a count in any type of input."""
+    sums: dict[str, int] = {}
+    for row in rows:
+        sums[row["seen_in"]] = sums.get(row["seen_in"], 0) + row[count]
+    return max(sums.values())
+
+
+def _only(texts: set[str | None]) -> str | None:
+    known = texts - {None, ""}
+    return known.pop() if len(known) == 1 else None
+
+
+def _use(client: Client, api_key: int, version: int, rows: list[Row], of_broker: bool) -> Use:
+    example, *_ = rows = sorted(rows, key=lambda row: str(row["seen_in"]))  # captures first
+    place = ":".join(str(part) for part in (example["source"], example["position"]) if part is not None)
+    name = PROTOCOL.api_names.get(api_key, f"key {api_key}")
+    return Use(
+        client,
+        api_key,
+        next((row["api"] for row in rows if row["api"]), name),
+        version,
+        highest(rows, "requests"),
+        highest(rows, "refused"),
+        max((row["last_seen"] for row in rows if row["last_seen"] is not None), default=None),
+        place,
+        of_broker,
+        tuple(dict.fromkeys(row["seen_in"] for row in rows)),
+    )

@@ -1,0 +1,74 @@
+"""What brokers count of deprecated versions in their metrics, beside what other inputs saw of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from kwire_inspect.reports.client_usage import by_client, by_use, client_of, highest, seen_elsewhere
+from kwire_inspect.reports.release_support import REFUSED, judge
+from kwire_inspect.reports.report import Column, Report, Table
+from kwire_inspect.reports.text import counted
+from kwire_inspect.tables.clients import METRICS
+
+if TYPE_CHECKING:
+    from kwire.releases import Release, Releases
+    from kwire_inspect.reports.client_usage import Row
+
+COUNTED = Table(
+    "metrics",
+    "Deprecated versions that brokers count",
+    note="Since the start of each broker, by software alone. Versions that no other input saw, or fewer times, are "
+    "also those of clients that were not captured.",
+).with_columns(
+    Column("api", "API"),
+    "version",
+    Column("software", comment="As the client reported it; empty if the broker did not know it."),
+    Column("requests", "counted", comment="By DeprecatedRequestsPerSec, since the brokers started."),
+    Column("seen", "in other inputs", comment="Requests of this API, version and software that other inputs saw."),
+    Column("clients", comment="From whom these came."),
+    Column("refused_by", comment="Targets that refuse the version."),
+)
+
+ALONE = (
+    "Only metrics were read: they count requests of deprecated versions, and know clients by their software at best: "
+    "add captures or request logs."
+)
+
+
+def with_counted(report: Report, rows: Sequence[Row], targets: Sequence[Release], releases: Releases) -> Report:
+    """The report, with a table of the rows of CLIENTS that are from metrics, if there are any."""
+    metrics = [row for row in rows if row["seen_in"] == METRICS]
+    if not metrics:
+        return report
+    others = by_client(row for row in rows if row["seen_in"] != METRICS)
+    cells = []
+    for row, seen in zip(metrics, seen_elsewhere(others, metrics), strict=True):
+        key, version = row["api_key"], row["version"]
+        cells.append(
+            {
+                "api": row["api"],
+                "version": version,
+                "software": client_of(row).software,
+                "requests": row["requests"],
+                "seen": sum(highest(group, "requests") for group in by_use(seen).values()),
+                "clients": tuple(dict.fromkeys(str(client.anywhere) for client, _ in seen)),
+                "refused_by": tuple(
+                    target.name
+                    for target in targets
+                    if judge(key, version, target, releases=releases).state == REFUSED
+                ),
+            }
+        )
+    cells.sort(key=lambda cell: (not cell["refused_by"], cell["seen"] > 0, -cell["requests"]))
+    more = sum(cell["requests"] > cell["seen"] for cell in cells)
+    sentence = ALONE
+    if others:
+        sentence = (
+            f"Metrics count more requests of {counted(more, 'deprecated version')} than other inputs saw: "
+            f'see "{COUNTED.title}".'
+            if more
+            else "Other inputs saw all that metrics count of deprecated versions."
+        )
+    return replace(report, summary=(*report.summary, sentence), tables=(*report.tables, COUNTED.with_rows(cells)))

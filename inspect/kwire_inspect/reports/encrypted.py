@@ -1,0 +1,42 @@
+"""From whom the traffic comes that stays encrypted."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from kwire_inspect.reports.report import Column, Report, Table
+from kwire_inspect.tables.relations import collect
+from kwire_inspect.unread import TLS
+
+if TYPE_CHECKING:
+    from kwire_inspect.tables.relations import Relation
+
+MAX_ROWS = 1000
+ENCRYPTED = Table("encrypted", "Encrypted connections").with_columns(
+    Column("client_host", "address", comment="Address of the client; empty if it is unknown which side that is."),
+    Column("server_port", "port", comment="Port of the broker."),
+    Column("reason", comment="Why they were not decrypted."),
+    Column("unread", "bytes", comment="Bytes of connections that were not read."),
+)
+
+Encrypted = tuple[str | None, int | None, str, int]
+"""A row: address, port, reason, bytes."""
+
+
+def encrypted_of(table: Relation) -> tuple[Encrypted, ...]:
+    """Who has encrypted connections in EXCHANGES or PROBLEMS, those with most bytes first: at most 1,000."""
+    if not {"client_host", "server_port", "unread"} <= {*table.columns}:
+        return ()
+    problem = "problem" if "problem" in table.columns else "_corrupt"
+    text = f"""SELECT client_host, server_port, {problem} AS reason, coalesce(sum(unread), 0) AS unread
+        FROM {{table}} WHERE {problem} LIKE '{TLS}%' GROUP BY client_host, server_port, {problem}
+        ORDER BY 4 DESC, 1, 2, 3 LIMIT {MAX_ROWS}"""
+    return tuple(
+        (row["client_host"], row["server_port"], row["reason"], row["unread"]) for row in collect(text, table=table)
+    )
+
+
+def with_encrypted(report: Report, rows: tuple[Encrypted, ...]) -> Report:
+    """The report with a table of these, if there are any."""
+    return replace(report, tables=(*report.tables, replace(ENCRYPTED, rows=rows))) if rows else report

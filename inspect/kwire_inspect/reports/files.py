@@ -1,0 +1,122 @@
+"""A report as files: its page, JSON, Markdown and JUnit's XML, and each table as CSV and Parquet."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence, Set
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import pyarrow as pa
+from pyarrow import csv, parquet
+
+from kwire_inspect.csv_cells import csv_cell
+from kwire_inspect.folders import private_folder, regular
+from kwire_inspect.options import OptionError
+from kwire_inspect.reports.formats import ENDINGS, FORMATS, formats_of
+from kwire_inspect.reports.page import page
+from kwire_inspect.reports.report import Cell, Report, Table
+from kwire_inspect.reports.text import in_utc
+
+Writer = Callable[[BinaryIO], object]
+
+LIST = "_kwire"
+"""The file with the names of all files that were written to a folder."""
+
+
+def write_report(report: Report, folder: str | Path) -> list[Path]:
+    """Write ``<report>.html``, for each table ``<report>-<table>.csv`` and ``.parquet``, and the report as JSON,
+    Markdown and, if it has checks, JUnit's XML; the page comes first.
+
+    The same report gives the same files, which only the user can read, and no file is ever incomplete. A file in
+    their place that ``_kwire`` does not list as written here is an :class:`~kwire_inspect.options.OptionError`.
+    Parquet has the exact cells. CSV is for spreadsheets: lists become text, a text that would be evaluated as a
+    formula is prefixed with ``'``, and what a terminal would act on is escaped.
+    """
+    folder = private_folder(folder)
+    writers: dict[str, Writer] = {f"{report.name}.html": lambda file: file.write(page(report).encode())}
+    for table in report.tables:
+        exact = arrow_table(table)
+        writers[f"{report.name}-{table.name}.csv"] = partial(csv.write_csv, _flat(exact))
+        writers[f"{report.name}-{table.name}.parquet"] = partial(parquet.write_table, exact)
+    for form in formats_of(report):
+        writers[f"{report.name}.{ENDINGS[form]}"] = partial(_write_text, FORMATS[form](report))
+    _own(folder, writers.keys())
+    return [_put(folder / name, write) for name, write in writers.items()]
+
+
+def write_text(folder: str | Path, name: str, text: str) -> Path:
+    """Write a text to a file of this folder, under the same rules as those of a report."""
+    folder = private_folder(folder)
+    _own(folder, {name})
+    return _put(folder / name, partial(_write_text, text))
+
+
+def _write_text(text: str, file: BinaryIO) -> None:
+    file.write(text.encode())
+
+
+def arrow_table(table: Table) -> Any:
+    """The rows as an Arrow table; a column without any value has the type string."""
+    arrays = [_array([row[place] for row in table.rows]) for place in range(len(table.columns))]
+    fields = [
+        pa.field(column.name, array.type, metadata={"comment": column.comment} if column.comment else None)
+        for column, array in zip(table.columns, arrays, strict=True)
+    ]
+    return pa.table(arrays, schema=pa.schema(fields))
+
+
+def _array(cells: Sequence[Cell]) -> Any:
+    values = [_storable(list(cell) if isinstance(cell, tuple) else cell) for cell in cells]
+    array = pa.array(values)
+    empty = pa.types.is_null(array.type) or (pa.types.is_list(array.type) and pa.types.is_null(array.type.value_type))
+    return pa.nulls(len(values), pa.string()) if empty and not any(values) else array
+
+
+def _storable(value: Any) -> Any:
+    """Texts with lone surrogates escaped, since UTF-8 cannot encode them; times in UTC."""
+    if isinstance(value, list):
+        return [_storable(item) for item in value]
+    if isinstance(value, datetime):
+        return in_utc(value)
+    return value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else value
+
+
+def _flat(table: Any) -> Any:
+    """The table for CSV."""
+    return pa.table({name: _flat_column(table.column(name)) for name in table.column_names})
+
+
+def _flat_column(column: Any) -> Any:
+    texts = column.to_pylist()
+    if pa.types.is_list(column.type):
+        texts = [None if cell is None else ", ".join(map(str, cell)) for cell in texts]
+    elif not pa.types.is_string(column.type):
+        return column
+    return pa.array([text and csv_cell(text) for text in texts], pa.string())
+
+
+def _own(folder: Path, names: Set[str]) -> None:
+    """Add names to the list of files that were written here."""
+    listed = folder / LIST
+    ours = set(regular(listed).read_text("utf-8").splitlines()) if listed.exists() else set()
+    for name in names:
+        if os.path.lexists(folder / name) and name not in ours:
+            raise OptionError(f"{folder / name} was not written by kwire_spark: move it, or choose another folder")
+    if not ours.issuperset(names):
+        text = "\n".join(sorted(ours.union(names)))
+        _put(listed, lambda file: file.write(text.encode()))
+
+
+def _put(path: Path, write: Writer) -> Path:
+    """Write to a new file and rename it, so that a killed process leaves no incomplete file."""
+    temporary = path.with_name(f".{path.name}.part")
+    temporary.unlink(missing_ok=True)
+    try:
+        with open(temporary, "xb", opener=partial(os.open, mode=0o600)) as file:
+            write(file)
+        return temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)

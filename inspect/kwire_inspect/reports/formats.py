@@ -1,0 +1,137 @@
+"""A report as JSON, Markdown or JUnit's XML: for scripts, pull requests and CI.
+
+Texts may be from the wire, and so are untrusted: JSON is ASCII, Markdown shows them as they are without links,
+mentions or HTML (but for links to the guide), and XML has escapes for what it cannot have.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import Any
+from urllib.parse import quote
+from xml.etree import ElementTree
+
+from kwire_inspect.reports.report import FAILED, SKIPPED, Cell, Report, Table
+from kwire_inspect.reports.text import in_utc, shown_in, visible
+
+MARKDOWN_ROWS = 200
+"""Rows of a table in Markdown: pages of pull requests are limited; the files have all of them."""
+_ACTIVE = re.compile(r"[$&*<>\[\\\]_`{|}~]|:(?=//)|(?<=www)\.", re.IGNORECASE)
+_ADDRESS = "/:?#@!$&'()*+,;=%"
+"""Characters of addresses, beside letters and digits."""
+_NAMING = re.compile("@|(?<!&)#")
+"""``@`` and ``#`` refer to somebody or something, unless they are code."""
+
+
+def json_text(report: Report) -> str:
+    """The whole report as one JSON object: ``report``, ``title``, ``exit_code``, ``summary`` (sentences) and
+    ``tables``: name → ``title``, ``more`` (the number of rows left out) and ``rows`` (objects by column name).
+
+    Times are ISO 8601 in UTC; ``NaN`` is null. Rows with an API or an error have ``guide``, its address, if the
+    report has a guide.
+    """
+    tables = {table.name: _json_table(report, table) for table in report.tables}
+    head = {"report": report.name, "title": report.title, "exit_code": report.exit_code, "summary": report.summary}
+    return json.dumps(head | {"tables": tables}, indent=1, allow_nan=False) + "\n"
+
+
+def _json_table(report: Report, table: Table) -> dict[str, Any]:
+    names = [column.name for column in table.columns]
+    rows = [
+        dict(zip(names, map(_json_cell, row), strict=True)) | _json_link(report, table, row) for row in table.rows
+    ]
+    return {"title": table.title, "more": table.more, "rows": rows}
+
+
+def _json_link(report: Report, table: Table, row: Sequence[Cell]) -> dict[str, str]:
+    found = filter(None, (report.link(table, row, place) for place in range(len(row))))
+    address = next(found, "")
+    return {"guide": address} if address else {}
+
+
+def _json_cell(cell: Cell) -> Any:
+    if isinstance(cell, datetime):
+        return in_utc(cell).isoformat()
+    return None if isinstance(cell, float) and not math.isfinite(cell) else cell
+
+
+def markdown(report: Report) -> str:
+    """The report for a pull request or an issue, with at most :data:`MARKDOWN_ROWS` rows of each table."""
+    lines = [f"## {escaped(visible(report.title))}", ""]
+    lines += [f"- {escaped(visible(sentence, 1000))}" for sentence in report.summary]
+    for table in report.tables:
+        lines += ["", f"### {escaped(visible(table.title))}", "", *_markdown_table(report, table)]
+    return "\n".join(lines) + "\n"
+
+
+def escaped(text: str) -> str:
+    """A text of one line as Markdown that shows it as it is.
+
+    >>> escaped("*a* @b #1 | https://c")
+    '&#42;a&#42; <code>@</code>b <code>#</code>1 &#124; https&#58;//c'
+    """
+    return _NAMING.sub(r"<code>\g<0></code>", _ACTIVE.sub(lambda found: f"&#{ord(found[0])};", text))
+
+
+def _markdown_table(report: Report, table: Table) -> Iterator[str]:
+    if table.note:
+        yield from (escaped(visible(table.note, 1000)), "")
+    if not table.rows:
+        yield escaped(visible(table.empty, 1000))
+        return
+    places = table.filled()
+    headings = [escaped(visible(table.columns[place].heading)) for place in places]
+    yield f"| {' | '.join(headings)} |"
+    yield "|---" * len(places) + "|"
+    for row in table.rows[:MARKDOWN_ROWS]:
+        yield f"| {' | '.join(_markdown_cell(report, table, row, place) for place in places)} |"
+    if more := table.more + max(len(table.rows) - MARKDOWN_ROWS, 0):
+        yield from ("", f"and {more:,} more")
+
+
+def _markdown_cell(report: Report, table: Table, row: Sequence[Cell], place: int) -> str:
+    text, address = escaped(shown_in(table.columns[place], row[place])), report.link(table, row, place)
+    return f"[{text}](<{quote(address, safe=_ADDRESS).replace('&', '&amp;')}>)" if address else text
+
+
+def junit(report: Report) -> str:
+    """The checks of a report in the format that CI systems show: a test suite for each group, a test case for each
+    check, and the summary as the output of the whole."""
+    root = ElementTree.Element("testsuites", name=visible(report.title))
+    groups = dict.fromkeys(check.group for check in report.checks)
+    for group in groups:
+        checks = [check for check in report.checks if check.group == group]
+        counts = {state: str(sum(check.state == state for check in checks)) for state in (FAILED, SKIPPED)}
+        suite = ElementTree.SubElement(
+            root,
+            "testsuite",
+            name=visible(group),
+            tests=str(len(checks)),
+            failures=counts[FAILED],
+            skipped=counts[SKIPPED],
+            errors="0",
+        )
+        for check in checks:
+            case = ElementTree.SubElement(suite, "testcase", classname=visible(group), name=visible(check.name))
+            if check.state == FAILED:
+                ElementTree.SubElement(case, "failure", message=visible(check.message, 1000))
+            elif check.state == SKIPPED:
+                ElementTree.SubElement(case, "skipped", message=visible(check.message, 1000))
+        ElementTree.SubElement(suite, "system-out").text = "\n".join(visible(line, 1000) for line in report.summary)
+    ElementTree.indent(root)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(root, "unicode") + "\n"
+
+
+JSON, MARKDOWN, JUNIT = "json", "markdown", "junit"
+FORMATS = {JSON: json_text, MARKDOWN: markdown, JUNIT: junit}
+"""Name of a format → the function that writes a report in it."""
+ENDINGS = {JSON: "json", MARKDOWN: "md", JUNIT: "junit.xml"}
+
+
+def formats_of(report: Report) -> list[str]:
+    """The formats in which a report says something: JUnit only has checks."""
+    return [JSON, MARKDOWN, *([JUNIT] if report.checks else [])]

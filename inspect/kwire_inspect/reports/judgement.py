@@ -1,0 +1,92 @@
+"""Each use of an API by a client with the verdict of a target. Plain Python.
+
+Verdicts are on clients at an address, since each address negotiates by itself. ``rolled_up`` joins the addresses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from kwire.protocol import API_VERSIONS
+from kwire_inspect.reports.client_usage import Client, Use, grouped
+from kwire_inspect.reports.release_support import REFUSED, SEVERITY, Verdict, judge
+from kwire_kafka.releases import RELEASES
+
+if TYPE_CHECKING:
+    from kwire.releases import Release, Releases
+
+Judged = list[tuple[Use, Verdict]]
+Addresses = Mapping[Client, Sequence[str]]
+"""Client at any address → its addresses."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """The verdicts of a target, the worst first: on requests of clients, and on those that brokers and controllers
+    send to each other."""
+
+    target: Release
+    clients: Judged
+    between: Judged
+
+    @classmethod
+    def of(cls, uses: Iterable[Use], target: Release, releases: Releases = RELEASES) -> Judgement:
+        """The judgement of these uses; ``releases`` are the known ones."""
+        found = judged(uses, target, releases)
+        clients = [(use, verdict) for use, verdict in found if not use.between_brokers]
+        return cls(target, clients, [(use, verdict) for use, verdict in found if use.between_brokers])
+
+    def rolled_up(self) -> Judgement:
+        """Return the judgement on clients at any address, with the worst verdict on each version of an API."""
+        by_use = grouped(self.clients, lambda pair: (pair[0].client.anywhere, pair[0].api_key, pair[0].version))
+        clients = [(_joined([use for use, _ in group]), group[0][1]) for group in by_use.values()]
+        return replace(self, clients=sorted(clients, key=_worst_first))
+
+    def by_client(self) -> dict[Client, Judged]:
+        """The verdicts of each client, the worst first."""
+        return grouped(self.clients, lambda pair: pair[0].client)
+
+    def refused(self) -> list[Client]:
+        """The clients of which a version is refused."""
+        return list(dict.fromkeys(use.client for use, verdict in self.clients if verdict.state == REFUSED))
+
+
+def judged(uses: Iterable[Use], target: Release, releases: Releases = RELEASES) -> Judged:
+    """Each use with the verdict of the target, the worst first.
+
+    A client negotiates if its ApiVersions requests were seen, or its software is known, which only these tell: before
+    a login, a request log has none of them."""
+    uses = list(uses)
+    asking = (use.client for use in uses if use.api_key == API_VERSIONS or use.client.software)
+    negotiating = {(client.client_id, client.host) for client in asking}
+
+    def verdict(use: Use) -> Verdict:
+        negotiates = (use.client.client_id, use.client.host) in negotiating
+        return judge(use.api_key, use.version, target, negotiates=negotiates, releases=releases)
+
+    return sorted(((use, verdict(use)) for use in uses), key=_worst_first)
+
+
+def addresses_of(judgement: Judgement) -> Addresses:
+    """Return the addresses of each client of a judgement that is not rolled up."""
+    hosts = grouped(judgement.by_client(), lambda client: client.anywhere)
+    return {client: sorted({one.host for one in group if one.host}) for client, group in hosts.items()}
+
+
+def _joined(uses: Sequence[Use]) -> Use:
+    """A version of an API in use by a client at several addresses; the place of the first one is the example."""
+    return replace(
+        uses[0],
+        client=uses[0].client.anywhere,
+        requests=sum(use.requests for use in uses),
+        refusals=sum(use.refusals for use in uses),
+        last_seen=max((use.last_seen for use in uses if use.last_seen is not None), default=None),
+        seen_in=tuple(dict.fromkeys(name for use in uses for name in use.seen_in)),
+    )
+
+
+def _worst_first(judged: tuple[Use, Verdict]) -> tuple[Any, ...]:
+    use, verdict = judged
+    return -SEVERITY[verdict.state], [cell or "" for cell in use.client], use.api_key, use.version

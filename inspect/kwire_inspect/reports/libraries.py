@@ -1,0 +1,174 @@
+"""Client libraries: which release of them works with which broker.
+
+``libraries.json`` has what was tried with real brokers (``python -m tests.e2e_traffic.libraries``): for each version
+of a library with its settings, whether it wrote and read records in a group, the versions that it used and the
+software that it named. What a broker that was not tried does with it follows from the versions that it accepts.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from kwire.releases import Release, Releases
+    from kwire_inspect.reports.client_usage import Client
+
+JAVA = "java"
+"""Kafka's own clients, whose versions are those of the brokers."""
+
+NAMED = {
+    "apache-kafka-java": JAVA,
+    "kafka-python": "kafka-python",
+    "sarama": "sarama",
+    "kgo": "franz-go",
+    "librdkafka": "librdkafka",
+    "confluent-kafka-go": "librdkafka",  # whose version it has
+}
+"""Software as it names itself in ApiVersions [KIP-511] → library."""
+BASELINE = {"librdkafka": (1, 8, 2), "kafkajs": (1, 15, 0), "sarama": (1, 30, 1), "kafka-python": (2, 0, 2)}
+"""Versions for which KIP-896 kept what they need: they work on what the newer ones work on that were tried."""
+_BUILT_ON_RDKAFKA = re.compile(r"rdkafka-v?(\d+(?:\.\d+)+)")
+"""In the version of what is built on librdkafka, such as ``confluent-kafka-python 2.16.1-rdkafka-2.16.0``."""
+_DEFAULT_IDS = (
+    (re.compile(r"kafka-python-(?:producer-\d+|consumer-\d+|(\d[\d.]*))?"), "kafka-python"),
+    (re.compile(r"aiokafka-(?:producer-\d+|consumer-\d+|(\d[\d.]*))?"), "aiokafka"),
+    (re.compile(r"rdkafka()"), "librdkafka"),
+    (re.compile(r"sarama()"), "sarama"),
+    (re.compile(r"kafkajs()"), "kafkajs"),
+    (re.compile(r"kgo()"), "franz-go"),
+    (re.compile(r"(?:producer|consumer|adminclient)-()\d+|consumer-.+-\d+"), JAVA),
+)
+"""Client ids that libraries take if the user names none, with the version if they have one."""
+_NUMBER = re.compile(r"v?(\d+(?:\.\d+)*)")
+
+
+class Library(NamedTuple):
+    """A library, and its version as numbers, empty if it is unknown. ``is_guess``: by the client id alone."""
+
+    name: str
+    version: tuple[int, ...]
+    is_guess: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.name} {dotted(self.version)}" if self.version else self.name
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Tried:
+    """A version of a library with these settings, tried with the brokers of ``on``: whether it worked, and the
+    versions of each API that it used."""
+
+    library: str
+    version: tuple[int, ...]
+    settings: str
+    on: dict[str, tuple[bool, dict[int, tuple[int, ...]]]] = field(compare=False)
+
+    def works_on(self, target: Release) -> bool | None:
+        """Whether it works on a broker: as tried, or if the target accepts all that it used on another with which it
+        worked, and no other choice is known; ``None`` if that is open."""
+        if target.name in self.on:
+            return self.on[target.name][0]
+        for works, used in self.on.values():
+            if works and all(_accepts(target, key, versions) for key, versions in used.items()):
+                return True
+        return None
+
+
+def _accepts(target: Release, key: int, versions: Iterable[int]) -> bool:
+    return key in target.apis and all(version in target.apis[key].accepted for version in versions)
+
+
+def library_of(client: Client) -> Library | None:
+    """The library of a client, by the software that it named, else by its client id; ``None`` if neither tells."""
+    if client.software:
+        name, _, version = client.software.partition(" ")
+        if found := _BUILT_ON_RDKAFKA.search(version):
+            return Library("librdkafka", numbers(found[1]))
+        return Library(NAMED[name], numbers(version)) if name in NAMED else None
+    for pattern, name in _DEFAULT_IDS:
+        if found := pattern.fullmatch(client.client_id or ""):
+            return Library(name, numbers(found[1] or ""), is_guess=True)
+    return None
+
+
+def works_since(library: str, target: Release, releases: Releases) -> tuple[int, ...] | None:
+    """The oldest tried version of a library that works on a target with its own defaults, as do all newer ones that
+    were tried; ``None`` if there is none."""
+    if library == JAVA:
+        return _java_since(target, releases)
+    cases = sorted((one.version, one) for one in tried() if one.library == library and not one.settings)
+    since = None
+    for version, one in cases:
+        works = one.works_on(target)
+        if works:
+            since = since or version
+        elif works is False:
+            since = None
+    if since and since == cases[0][0]:  # nothing older was tried
+        return min(since, BASELINE.get(library, since))
+    return since
+
+
+def _java_since(target: Release, releases: Releases) -> tuple[int, ...] | None:
+    """Java's clients speak what brokers of their release do: the oldest release of which each API of producers and
+    consumers has a version that the target accepts, as do all newer ones."""
+    since = None
+    for name, release in releases.items():
+        spoken = [key for key in CLIENT_APIS if key in release.apis and key in target.apis]
+        if len(spoken) == len(CLIENT_APIS) and all(
+            set(release.apis[key].accepted) & set(target.apis[key].accepted) for key in spoken
+        ):
+            since = since or numbers(name)
+        else:
+            since = None
+    return since
+
+
+CLIENT_APIS = (0, 1, 2, 3, 8, 9, 10, 11, 12, 13, 14, 18)
+"""What every producer and every consumer in a group needs."""
+
+
+@cache
+def tried() -> tuple[Tried, ...]:
+    """All that was tried."""
+    return tuple(_tried(entry) for entry in _data()["tried"])
+
+
+def _tried(entry: dict[str, Any]) -> Tried:
+    on = {
+        release: (found["works"], {int(key): tuple(versions) for key, versions in found["apis"].items()})
+        for release, found in entry["on"].items()
+    }
+    settings = ", ".join(f"{name}={value}" for name, value in entry["settings"].items())
+    return Tried(entry["library"], numbers(entry["version"]), settings, on)
+
+
+@cache
+def _data() -> Any:
+    return json.loads(files("kwire_inspect.reports").joinpath("libraries.json").read_text("utf-8"))
+
+
+def numbers(version: str) -> tuple[int, ...]:
+    """The numbers of a version or release, by which they are in order; empty if it does not start with one.
+
+    >>> numbers("v1.22.2"), numbers("2.3.0-RC1"), numbers("unknown")
+    ((1, 22, 2), (2, 3, 0), ())
+    >>> sorted(["3.10.0", "3.9.2", "0.10.2"], key=numbers)
+    ['0.10.2', '3.9.2', '3.10.0']
+    """
+    found = _NUMBER.match(version)
+    return tuple(int(part[:9]) for part in found[1].split(".")[:6]) if found else ()
+
+
+def dotted(version: Iterable[int]) -> str:
+    """
+    >>> dotted((1, 22, 2))
+    '1.22.2'
+    """
+    return ".".join(map(str, version))

@@ -1,0 +1,56 @@
+"""Requests of versions newer than the newest known release: said once in the summary of each report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from kwire.protocol import TAKE_IN
+from kwire_inspect.reports.client_usage import grouped, highest
+from kwire_inspect.reports.text import counted
+
+if TYPE_CHECKING:
+    from kwire.protocol import MessageRegistry
+    from kwire_inspect.reports.client_usage import Row
+
+MAX_NAMED = 10
+"""Maximum number of APIs and versions in a sentence."""
+
+
+def newer_than_known(seen: Iterable[Row], protocol: MessageRegistry) -> tuple[str, ...]:
+    """Sentences about the requests of APIs and versions that ``protocol`` lacks, with the advice what to do; none if
+    it has all.
+
+    ``seen`` are rows of ``tables.clients.versions_seen``. Of several types of input only the highest count is used.
+    """
+    groups = grouped(seen, lambda row: (row["api_key"], row["version"]))
+    counts = {key: highest(rows, "requests") for key, rows in groups.items() if protocol.unknown(*key)}
+    dropped = {key: count for key, count in counts.items() if _is_older(protocol, *key)}
+    newest = protocol.newest_release
+    known = f"Kafka {newest}, the newest release" if newest else "the versions"
+    return (
+        *_sentence(f"newer than {known} known here", counts.keys() - dropped.keys(), counts, protocol),
+        *_sentence("older than the versions known here", dropped.keys(), counts, protocol),
+    )
+
+
+def _sentence(
+    what: str, keys: Iterable[tuple[int, int]], counts: dict[tuple[int, int], int], protocol: MessageRegistry
+) -> list[str]:
+    most = sorted(keys, key=lambda key: (-counts[key], key))
+    if not most:
+        return []
+    names = [f"{_name(protocol, *key)} ({counts[key]:,})" for key in most[:MAX_NAMED]]
+    names += [f"{len(most) - MAX_NAMED:,} more versions"] if len(most) > MAX_NAMED else []
+    requests = counted(sum(counts[key] for key in most), "request")
+    return [f"{requests} {what}, counted but not decoded: {', '.join(names)}; {TAKE_IN}."]
+
+
+def _is_older(protocol: MessageRegistry, api_key: int, version: int) -> bool:
+    """Whether a package of definitions of newer releases alone has dropped this version."""
+    return api_key in protocol.api_names and version < protocol.request(api_key).VALID_VERSIONS.start
+
+
+def _name(protocol: MessageRegistry, api_key: int, version: int) -> str:
+    name = protocol.api_names.get(api_key)
+    return f"{name} {version}" if name else f"API key {api_key} in version {version}"

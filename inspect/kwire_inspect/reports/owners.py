@@ -1,0 +1,107 @@
+"""Whose clients they are: a list that the user keeps, of patterns and the team or person that each belongs to.
+
+The list is CSV with a heading: a column ``owner``, and any of ``client_id``, ``address``, ``software`` and
+``principal``. The first line of which all cells fit a client is the one that counts; an empty cell fits any. ``*``
+and ``?`` stand for any text and any character; an address may be a network, such as ``10.1.0.0/16``.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from fnmatch import translate
+from functools import cache
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kwire_inspect.folders import regular
+from kwire_inspect.options import OptionError
+
+if TYPE_CHECKING:
+    from kwire_inspect.reports.client_usage import Client, Use
+
+OWNER = "owner"
+COLUMNS = {"client_id": "client_id", "address": "host", "software": "software", "principal": "principal"}
+"""Column of the list → part of a client."""
+LARGEST = 16 << 20
+
+Fits = Callable[[str | None], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Owners:
+    """The lines of the list: what parts of a client must fit, and the owner."""
+
+    lines: tuple[tuple[tuple[tuple[str, Fits], ...], str], ...]
+
+    @classmethod
+    def read(cls, path: str | Path) -> Owners:
+        """Read a list. :class:`OptionError` names the line of a mistake."""
+        try:
+            with regular(path).open(encoding="utf-8-sig", newline="") as file:
+                text = file.read(LARGEST + 1)
+        except (OSError, UnicodeDecodeError) as error:
+            raise OptionError(f"owners {path}: {getattr(error, 'strerror', None) or error}") from None
+        if len(text) > LARGEST:
+            raise OptionError(f"owners {path}: longer than {LARGEST >> 20} MB")
+        try:
+            return cls(tuple(_lines(text)))
+        except (ValueError, csv.Error) as mistake:
+            raise OptionError(f"owners {path}: {mistake}") from None
+
+    def named(self, uses: Iterable[Use]) -> list[Use]:
+        """Return the uses with the owners of their clients."""
+        of = cache(self.of)
+        return [replace(use, client=use.client._replace(owner=of(use.client))) for use in uses]
+
+    def of(self, client: Client) -> str | None:
+        """The owner of a client, if the list has one."""
+        for parts, owner in self.lines:
+            if all(fits(getattr(client, part)) for part, fits in parts):
+                return owner
+        return None
+
+
+def _lines(text: str) -> list[tuple[tuple[tuple[str, Fits], ...], str]]:
+    rows = csv.reader(text.splitlines(), strict=True)
+    heading = [cell.strip().lower() for cell in next(rows, [])]
+    wrong = [name for name in heading if name not in (OWNER, *COLUMNS)]
+    if wrong or OWNER not in heading or len(heading) != len(set(heading)):
+        known = f"`{OWNER}` and any of {', '.join(f'`{name}`' for name in COLUMNS)}"
+        raise ValueError(f"the first line must name the columns: {known}")
+    found = []
+    for cells in rows:
+        if not any(cell.strip() for cell in cells):
+            continue
+        if len(cells) != len(heading):
+            raise ValueError(f"line {rows.line_num} has {len(cells)} cells instead of {len(heading)}")
+        line = dict(zip(heading, (cell.strip() for cell in cells), strict=True))
+        if not line[OWNER]:
+            raise ValueError(f"line {rows.line_num} has no owner")
+        try:
+            parts = [(COLUMNS[name], _fits(name, text)) for name, text in line.items() if name != OWNER and text]
+        except ValueError as mistake:
+            raise ValueError(f"line {rows.line_num}: {mistake}") from None
+        found.append((tuple(parts), line[OWNER]))
+    return found
+
+
+def _fits(column: str, pattern: str) -> Fits:
+    if column == "address" and "/" in pattern:
+        return _within(ip_network(pattern, strict=False))
+    matches = re.compile(translate(pattern.replace("[", "[[]"))).match
+    return lambda text: text is not None and matches(text) is not None
+
+
+def _within(network: IPv4Network | IPv6Network) -> Fits:
+    @cache
+    def fits(text: str | None) -> bool:
+        try:
+            return text is not None and ip_address(text) in network
+        except ValueError:
+            return False
+
+    return fits

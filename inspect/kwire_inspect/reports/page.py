@@ -1,0 +1,145 @@
+"""A report as one self-contained HTML page: it needs no network and no other files.
+
+Any text in it may be from the wire, and so is untrusted. Jinja escapes HTML. Data of charts is JSON in a block that
+browsers do not execute, with ``<`` escaped. As a second line of defence, the page's Content-Security-Policy allows
+two scripts by their hash and forbids everything else, including connections.
+Its links lead to the guide of ``report.guide``.
+"""
+
+from __future__ import annotations
+
+import json
+from base64 import b64encode
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
+from typing import Any
+
+from kwire import __version__
+from kwire_inspect.reports.report import Cell, Column, Report, Table
+from kwire_inspect.reports.text import counted, shown_in, time, visible
+
+
+def page(report: Report) -> str:
+    """The whole page: 4.8 MB, nearly all of it plotly, which is left out if there are no charts."""
+    plotting = _plotting() if report.charts else ""
+    figures = {chart.name: chart.figure for chart in report.charts}
+    text: str = _template().render(
+        report=report,
+        figures=embedded(figures),
+        plotting=plotting,
+        script=_script(),
+        version=__version__,
+        style=_part("page.css"),
+        allowed=" ".join(_hash(script) for script in (plotting, _script()) if script),
+    )
+    return text
+
+
+def embedded(data: Any) -> str:
+    """JSON for a ``script`` element, escaped so that nothing in it can end the element or start another."""
+    text = json.dumps(data, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+AT_ONCE = 100
+"""Rows of a table that are elements of the page; a longer table is data from which a script shows this many."""
+LONG = 36
+"""Texts longer than this are folded."""
+FILTERED = frozenset({"owner", "target", "change"})
+"""Columns with few different values besides those with colours."""
+
+Shown = tuple[str, str, str, str, str]
+"""A cell as text, with the key by which it is sorted, its layout, its colour and its address."""
+
+
+def cells(report: Report, table: Table, row: Sequence[Cell], places: Sequence[int]) -> Iterator[Shown]:
+    """What a page shows of a row."""
+    for place in places:
+        cell, text = row[place], shown_in(table.columns[place], row[place])
+        layout = kind(cell) or ("long" if len(text) > LONG else "")
+        yield text, sort_key(cell), layout, marked(table.columns[place], cell), report.link(table, row, place)
+
+
+def data(report: Report, table: Table, places: Sequence[int]) -> str:
+    """All rows of a long table as JSON: a cell is a list as :data:`Shown` without empty texts at its end, or a text
+    alone."""
+    return embedded([[_brief(cell) for cell in cells(report, table, row, places)] for row in table.rows])
+
+
+def _brief(cell: Shown) -> str | Sequence[str]:
+    length = max((place + 1 for place, text in enumerate(cell) if text), default=1)
+    return cell[0] if length == 1 else cell[:length]
+
+
+def is_filtered(column: Column) -> bool:
+    """Whether rows can be chosen by the value of a column."""
+    return column.mark is not None or column.name in FILTERED
+
+
+def sort_key(cell: Cell) -> str:
+    """The exact number or time by which a cell is sorted; empty for texts."""
+    if isinstance(cell, bool):
+        return str(int(cell))
+    if isinstance(cell, int | float):
+        return repr(cell)
+    return cell.isoformat() if isinstance(cell, datetime) else ""
+
+
+def kind(cell: Cell) -> str:
+    """The layout of a cell: ``number``, ``time``, or empty for text."""
+    if isinstance(cell, int | float) and not isinstance(cell, bool):
+        return "number"
+    return "time" if isinstance(cell, datetime) else ""
+
+
+def is_numeric(table: Table, place: int) -> bool:
+    """Whether a column has numbers, so that its heading is aligned right."""
+    return any(kind(row[place]) == "number" for row in table.rows)
+
+
+def summed(table: Table) -> str:
+    """The caption: the number of rows, and the rows and columns that are not shown."""
+    rows = counted(len(table.rows), "row") + (f", and {table.more:,} more that are not shown" if table.more else "")
+    empty = [column.heading for place, column in enumerate(table.columns) if place not in table.filled()]
+    return f"{rows}; without values: {', '.join(map(visible, empty))}" if empty else rows
+
+
+def marked(column: Column, cell: Cell) -> str:
+    """The colour of a cell: ``bad``, ``warn``, ``good`` or empty."""
+    return (column.mark or {}).get(str(cell), "")
+
+
+@cache
+def _template() -> Any:
+    from jinja2 import Environment, StrictUndefined
+
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment.filters |= {"visible": visible}
+    functions = (cells, data, is_filtered, is_numeric, summed, time)
+    environment.globals |= {function.__name__: function for function in functions} | {"AT_ONCE": AT_ONCE}
+    return environment.from_string(_part("page.html.jinja"))
+
+
+@cache
+def _plotting() -> str:
+    from plotly.offline import get_plotlyjs
+
+    script: str = get_plotlyjs()
+    return script
+
+
+def _script() -> str:
+    return _part("tables.js") + _part("charts.js")
+
+
+@cache
+def _part(name: str) -> str:
+    return files("kwire_inspect.reports").joinpath("templates", name).read_text("utf-8")
+
+
+@cache
+def _hash(script: str) -> str:
+    return f"'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'"

@@ -1,0 +1,126 @@
+"""Cells as text for people. Texts from the wire, such as client ids, are untrusted: escaped, and limited in length.
+
+Everything that a terminal or browser would not show, or that would change the order or look of surrounding text, is
+shown as a Python escape.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+
+from kwire_inspect.reports.report import Cell, Column
+
+LONGEST = 200
+"""Maximum number of characters shown; files have the whole text."""
+WHOLE = 1 << 20
+"""Maximum number of characters shown of texts that are not cut."""
+
+
+def shown(cell: Cell, longest: int = LONGEST) -> str:
+    """A cell as text: times in UTC, floats with four digits, texts escaped and shortened."""
+    if cell is None:
+        return ""
+    if isinstance(cell, bool):
+        return "yes" if cell else "no"
+    if isinstance(cell, datetime):
+        return time(cell)
+    if isinstance(cell, float):
+        return number(cell)
+    if isinstance(cell, tuple):
+        return listed([visible(str(value), longest) for value in cell], longest)
+    return visible(str(cell), longest)
+
+
+def shown_in(column: Column, cell: Cell, longest: int = LONGEST) -> str:
+    """Return a cell of this column for people: in brief if the column has a brief form, uncut if it is whole."""
+    brief = column.brief(cell) if column.brief and isinstance(cell, str) else cell
+    return shown(brief, WHOLE if column.whole else longest)
+
+
+def visible(text: str, longest: int = LONGEST) -> str:
+    """``text``, or its beginning and its length, with escapes for control characters, direction marks, lone
+    surrogates and unusual spaces.
+
+    >>> visible("a\\x1b[31m b\\u202ec")
+    'a\\\\x1b[31m b\\\\u202ec'
+    """
+    if len(text) > longest:
+        text = f"{text[:longest]}… ({len(text):,} characters)"
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+
+
+def listed(texts: Sequence[str], longest: int = LONGEST) -> str:
+    """Texts with commas: all, or the first ones and the number of others.
+
+    >>> listed(["Produce", "Fetch"]), listed(["Produce", "Fetch", "Metadata", "Heartbeat"], 20)
+    ('Produce, Fetch', 'Produce, Fetch and 2 more')
+    """
+    first = list(texts)
+    while len(first) > 1 and len(", ".join(first)) > longest:
+        first.pop()
+    more = f" and {len(texts) - len(first):,} more" if len(first) < len(texts) else ""
+    return ", ".join(first) + more
+
+
+def runs(numbers: Iterable[int]) -> list[range]:
+    """Different numbers in ascending order, adjacent ones as one range.
+
+    >>> runs([5, 0, 1, 2, 7])
+    [range(0, 3), range(5, 6), range(7, 8)]
+    """
+    ranges: list[range] = []
+    for number in sorted(set(numbers)):
+        start = ranges.pop().start if ranges and ranges[-1].stop == number else number
+        ranges.append(range(start, number + 1))
+    return ranges
+
+
+def file_name(path: str) -> str:
+    """The file name of a path, with a position after it if any.
+
+    >>> file_name("/var/captures/a.pcap:17")
+    'a.pcap:17'
+    """
+    return path.replace("\\", "/").rsplit("/", 1)[-1]
+
+
+def label(text: str, longest: int = 28) -> str:
+    """A short form for the axis of a chart: the beginning and the end, in which names often differ."""
+    text = visible(text)
+    return text if len(text) <= longest else f"{text[: longest - 9]}…{text[-8:]}"
+
+
+def number(value: float) -> str:
+    """
+    >>> [number(0.0), number(12.3456), number(123456.7), number(1e-7), number(float("nan"))]
+    ['0', '12.35', '123457', '1e-07', '']
+    """
+    if value != value:
+        return ""
+    return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+
+def in_utc(moment: datetime) -> datetime:
+    """The time in UTC. Spark returns times to Python as naive local times, even if the session has a different time
+    zone."""
+    return moment.astimezone(UTC)
+
+
+def time(moment: datetime) -> str:
+    """
+    >>> time(datetime(2026, 1, 2, 3, 4, 5, 678_000, tzinfo=UTC))
+    '2026-01-02 03:04:05.678'
+    """
+    moment = in_utc(moment).replace(tzinfo=None)
+    return moment.isoformat(" ", "milliseconds" if moment.microsecond else "seconds")
+
+
+def counted(count: int, noun: str, plural: str | None = None) -> str:
+    """
+    >>> counted(1, "client"), counted(1200, "client"), counted(2, "reply", "replies")
+    ('1 client', '1,200 clients', '2 replies')
+    """
+    return f"{count:,} {noun if count == 1 else plural or noun + 's'}"

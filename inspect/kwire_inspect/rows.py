@@ -1,0 +1,194 @@
+"""Rows as tuples built by column name, and Arrow batches of them.
+
+A row is a tuple, but only this module depends on the order of its values: ``Layout.row`` is a function,
+compiled once per table, with a keyword for each column. Columns that are not given are null.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterator, Sequence
+from itertools import accumulate
+from operator import itemgetter
+from typing import Any
+
+import pyarrow as pa
+
+from kwire_inspect.columns import EXCHANGES, FRAMES, PACKETS, REFUSALS
+
+Row = tuple[Any, ...]
+Build = Callable[..., Row]
+
+BINARY = pa.binary()
+BATCH_BYTES = 4 << 20
+"""Bytes of rows that are written, stored or decoded at a time."""
+
+
+class Layout:
+    """The order of the values in the rows of a table.
+
+    Without ``own``, a row has a value for each column. With ``own``, only these are values of the row; the first
+    value is a tuple of all other columns, made by ``shared_row``. Rows of the same client and API share it, which
+    makes rows cheap: Arrow columns are made from the few distinct ones.
+
+    ``row`` makes a row from columns by name, with ``own`` from the shared tuple and the row's own columns.
+    """
+
+    __slots__ = ("full", "name", "own", "row", "shared", "shared_row")
+
+    def __init__(self, name: str, full: pa.Schema, own: Sequence[str] = ()) -> None:
+        self.name = name
+        self.full = full
+        self.own = {column: index for index, column in enumerate(own or full.names, 1 if own else 0)}
+        names = [column for column in full.names if column not in self.own]
+        self.shared = {column: index for index, column in enumerate(names)}
+        self.shared_row = _builder("", names)
+        self.row = _builder("shared" if own else "", [*self.own])
+
+    def __reduce__(self) -> tuple[Callable[[str], Layout], tuple[str]]:
+        return layout_named, (self.name,)
+
+    def getter(self, column: str) -> Callable[[Row], Any]:
+        """A function that takes a row and returns its value in ``column``."""
+        if (index := self.own.get(column)) is not None:
+            return itemgetter(index)
+        index = self.shared[column]
+        return lambda row: row[0][index]
+
+    def value(self, row: Row, column: str) -> Any:
+        """The value of a row in ``column``."""
+        return self.getter(column)(row)
+
+    def corrupt(self, source: str, position: int | None, reason: str, **more: Any) -> Row:
+        """A row that reports broken input and its position, with ``more`` columns."""
+        columns = {"source": source, "position": position, "_corrupt": reason, **more}
+        if not self.shared:
+            return self.row(**columns)
+        own = {name: columns.pop(name) for name in self.own.keys() & columns.keys()}
+        return self.row(self.shared_row(**columns), **own)
+
+    def batch(self, rows: Sequence[Row], schema: pa.Schema | None = None) -> pa.RecordBatch:
+        """Rows as an Arrow batch with the columns of ``schema``, by default all. Numbers that do not fit into their
+        column become null."""
+        schema = self.full if schema is None else schema
+        if not schema.names:
+            return pa.RecordBatch.from_struct_array(pa.array([{}] * len(rows), pa.struct([])))
+        columns = list(zip(*rows, strict=True)) or [()] * (len(self.own) + 1)
+        shared: list[tuple[Any, ...]] = []
+        if self.shared:
+            distinct = {id(values): values for values in columns[0]}
+            place = {key: number for number, key in enumerate(distinct)}
+            indices = pa.array([place[id(values)] for values in columns[0]], pa.int32())
+            shared = list(zip(*distinct.values(), strict=True)) or [()] * len(self.shared)
+        arrays = []
+        for field in schema:
+            if (index := self.own.get(field.name)) is not None:
+                arrays.append(_array(columns[index], field.type))
+            else:
+                arrays.append(_array(shared[self.shared[field.name]], field.type).take(indices))
+        return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _builder(first: str, columns: Sequence[str]) -> Build:
+    """``def build(first, *, column=None, …): return (first, column, …)``."""
+    keywords = [f"{column}=None" for column in columns]
+    parameters = [*([first] if first else []), *(["*", *keywords] if keywords else [])]
+    values = [*([first] if first else []), *columns]
+    if not values:
+        return tuple
+    scope: dict[str, Build] = {}
+    exec(f"def build({', '.join(parameters)}):\n    return ({', '.join(values)},)", scope)
+    return scope["build"]
+
+
+LAYOUTS = {
+    layout.name: layout
+    for layout in (
+        Layout(
+            "frames",
+            FRAMES,
+            (
+                *("position", "number", "started", "time", "size", "correlation_id"),
+                *("request", "latency_ms", "error_codes", "throttle_ms", "raw"),
+            ),
+        ),
+        Layout(
+            "exchanges",
+            EXCHANGES,
+            (
+                *("position", "number", "time", "correlation_id", "error_codes", "throttle_ms", "latency_ms"),
+                *("request_size", "response_size", "request", "response", "unread", "packets"),
+            ),
+        ),
+        Layout("logged_exchanges", EXCHANGES),
+        Layout("refusals", REFUSALS),
+        Layout("packets", PACKETS),
+    )
+}
+"""All layouts by name. Exchanges of request logs share no columns, since each line may be of another client."""
+
+
+def exchange_row(
+    shared: Row,
+    position: int,
+    number: int,
+    time: int,
+    correlation_id: int | None,
+    error_codes: tuple[int, ...] | None,
+    throttle_ms: int | None,
+    latency_ms: float,
+    request_size: int | None,
+    response_size: int,
+) -> Row:
+    """What ``row`` of the layout of exchanges makes of an answered request, faster: nearly all rows are of these."""
+    own = position, number, time, correlation_id, error_codes, throttle_ms, latency_ms
+    return (shared, *own, request_size, response_size, None, None, None, None)
+
+
+def layout_named(name: str) -> Layout:
+    return LAYOUTS[name]
+
+
+def by_bytes(batch: pa.RecordBatch, most: int = BATCH_BYTES) -> Iterator[pa.RecordBatch]:
+    """The rows of a batch in batches of at most ``most`` bytes, or of one row."""
+    if batch.num_rows > 1 and batch.nbytes > most:
+        half = batch.num_rows // 2
+        yield from by_bytes(batch.slice(0, half), most)
+        yield from by_bytes(batch.slice(half), most)
+    else:
+        yield batch
+
+
+def corrupt_batch(schema: pa.Schema, source: str, position: int | None, reason: str) -> pa.RecordBatch:
+    """A batch with a single row that reports broken input and its position."""
+    values = {"source": source, "position": position, "_corrupt": reason}
+    return pa.RecordBatch.from_arrays([pa.array([values.get(f.name)], f.type) for f in schema], schema=schema)
+
+
+def micros(time: float) -> int:
+    """Microseconds since the epoch, from seconds."""
+    return int(time * 1e6 + 0.5)
+
+
+def _array(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
+    try:
+        return _binary(values) if kind == BINARY else pa.array(values, kind)
+    except (OverflowError, pa.ArrowInvalid, UnicodeEncodeError):
+        return pa.array([_fitting(value, kind) for value in values], kind)
+
+
+def _binary(values: Sequence[bytes | None]) -> pa.Array:
+    """Like ``pa.array``, which however copies large values twice while it grows."""
+    offsets = array("i", accumulate([0 if value is None else len(value) for value in values], initial=0))
+    nulls = values.count(None)
+    valid = pa.array([value is not None for value in values]).buffers()[1] if nulls else None
+    data = b"".join([value for value in values if value] if nulls else values)  # type: ignore[arg-type]
+    return pa.Array.from_buffers(BINARY, len(values), [valid, pa.py_buffer(offsets), pa.py_buffer(data)], nulls)
+
+
+def _fitting(value: Any, kind: pa.DataType) -> Any:
+    try:
+        pa.scalar(value, kind)
+    except (OverflowError, pa.ArrowInvalid, UnicodeEncodeError):
+        return None
+    return value

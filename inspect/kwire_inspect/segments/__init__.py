@@ -1,0 +1,12 @@
+"""Log segments and snapshots as Arrow tables, without Spark: files are cut into splits, batches become columns.
+
+``segment_files`` finds files, ``splits`` cuts them, ``record_batches`` reads splits. Broken input does not raise: it
+becomes a row that describes the problem.
+"""
+
+from kwire_inspect.segments.bounds import Bounds
+from kwire_inspect.segments.files import Selection, Split, segment_files, splits
+from kwire_inspect.segments.reading import record_batches
+from kwire_inspect.segments.rows import Broken
+
+__all__ = ["Bounds", "Broken", "Selection", "Split", "record_batches", "segment_files", "splits"]

@@ -1,0 +1,67 @@
+"""Ranges of offsets and times that let a reader skip batches and records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from kwire.records import Batch
+    from kwire_inspect.projection import Condition
+
+LEAST, MOST = -(1 << 63), (1 << 63) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Ranges of offsets and times (microseconds since the epoch), both ends inclusive."""
+
+    first_offset: int = LEAST
+    last_offset: int = MOST
+    first_time: int = LEAST
+    last_time: int = MOST
+
+    @property
+    def timed(self) -> bool:
+        """Whether records are selected by time; if so, records without a time are left out, as in SQL."""
+        return self.first_time > LEAST or self.last_time < MOST
+
+    def narrowed(self, conditions: Iterable[Condition]) -> Bounds:
+        """These bounds, narrowed by ``conditions`` on ``offset`` and ``time``, all of which must be satisfied."""
+        bounds = asdict(self)
+        for condition in conditions:
+            first, last = f"first_{condition.column}", f"last_{condition.column}"
+            if first in bounds and condition.test in _LIMITS and not condition.negated:
+                least, most = _LIMITS[condition.test](condition.value)
+                bounds[first], bounds[last] = max(bounds[first], least), min(bounds[last], most)
+        return Bounds(**bounds)
+
+    def skip(self, batch: Batch) -> bool:
+        """Whether its header shows that no record of a batch is within the bounds. All formats store the largest
+        offset and time in the header, but not all store the smallest."""
+        if batch.last_offset < self.first_offset or batch.max_timestamp * 1000 < self.first_time:
+            return True
+        return batch.magic == 2 and batch.base_offset > self.last_offset
+
+    def within(self, offsets: npt.NDArray[np.int64], times: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+        """Which records are within the bounds, given their offsets and timestamps (milliseconds, -1 for none)."""
+        chosen = (offsets >= self.first_offset) & (offsets <= self.last_offset)
+        if self.timed:
+            # Compares whole milliseconds, so that times too large for int64 microseconds work too.
+            chosen &= (times >= -(-self.first_time // 1000)) & (times <= self.last_time // 1000) & (times != -1)
+        return chosen
+
+
+_LIMITS: dict[str, Callable[[Any], tuple[int, int]]] = {
+    "=": lambda value: (value, value),
+    ">": lambda value: (value + 1, MOST),
+    ">=": lambda value: (value, MOST),
+    "<": lambda value: (LEAST, value - 1),
+    "<=": lambda value: (LEAST, value),
+    "in": lambda values: (min(values), max(values)),
+}
+"""By test: the smallest and the largest value that satisfies it."""

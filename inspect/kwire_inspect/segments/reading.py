@@ -1,0 +1,110 @@
+"""Splits of segments to Arrow batches with columns of ``columns.RECORDS``.
+
+Takes splits and the requested columns of ``columns.RECORDS``, and yields Arrow record batches with these columns.
+Broken input becomes a row with ``_corrupt``, or raises ``BrokenInputError`` with ``failfast``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import partial
+from pathlib import Path
+
+import pyarrow as pa
+
+from kwire.logs import LogSegment
+from kwire.logs.extents import extents
+from kwire.logs.indexes import near_offset, near_position
+from kwire.logs.window import Window
+from kwire.records import Batch
+from kwire.records.layout import ATTRIBUTES, CONTROL, MAGIC
+from kwire_inspect.options import BrokenInputError
+from kwire_inspect.rows import corrupt_batch
+from kwire_inspect.segments.bounds import Bounds
+from kwire_inspect.segments.files import Split
+from kwire_inspect.segments.record_columns import MAX_RECORD
+from kwire_inspect.segments.rows import Broken, Made, Rows
+from kwire_inspect.storage import opened, place
+
+MAX_INDEX = 16 << 20
+"""Limit of the bytes that are read of an index, which Kafka makes 10 MiB large: entries after them are not used."""
+
+
+def record_batches(
+    group: Iterable[Split],
+    schema: pa.Schema,
+    *,
+    bounds: Bounds | None = None,
+    failfast: bool = False,
+    control: bool = True,
+    hide: bool = True,
+    limit: int | None = None,
+    most: int = MAX_RECORD,
+) -> Iterator[pa.RecordBatch]:
+    """The records of splits within ``bounds``, in columns of ``schema``. Nothing is computed for other columns.
+
+    A batch of up to 65536 records is yielded whole or, if one of its records cannot be read, not at all; of larger
+    batches, the records before the damage. ``control=False`` leaves out control records, ``hide`` removes secrets
+    from metadata records. ``limit`` bounds the decompressed bytes of a batch, and ``most`` those of key, value and
+    headers of a record: a larger one has none of them, but a reason in ``_corrupt``.
+
+    With ``failfast``, damage raises :class:`~kwire_inspect.options.BrokenInputError`. An incomplete batch at the end
+    of the newest segment of a partition does not: it is normal while a broker writes, or after it was killed.
+    """
+    bounds = bounds or Bounds()
+    for split in group:
+        rows = Rows(split.path, schema, bounds, hide, limit, most, failfast)
+        for item in _read(split, bounds, rows, control):
+            if not isinstance(item, Broken):
+                yield item
+                continue
+            if failfast and not item.unfinished:
+                raise BrokenInputError(item.source, item.position, item.reason)
+            yield corrupt_batch(schema, item.source, item.position, item.reason)
+
+
+def _read(split: Split, bounds: Bounds, rows: Rows, control: bool) -> Iterator[Made]:
+    """The rows of a split in order, and broken input between them."""
+    if split.size < 0:
+        yield Broken(split.path, None, "cannot be opened")
+        return
+    try:
+        with opened(split.path, expected=split.stamp) as file:
+            yield from _within(Window(file, split.size), split, bounds, rows, control)
+    except OSError as problem:
+        yield from rows.flushed()
+        yield Broken(split.path, None, f"cannot be read: {problem.strerror or problem}")
+
+
+def _within(window: Window, split: Split, bounds: Bounds, rows: Rows, control: bool) -> Iterator[Made]:
+    segment = LogSegment(split.path)
+    read = partial(_beside, split.path)
+    first = max(
+        near_position(window, segment, split.start, read), near_offset(window, segment, bounds.first_offset, read)
+    )
+    skip = None if bounds == Bounds() else lambda header, position: bounds.skip(Batch(header, position))
+    for position, size, reason, unfinished in extents(window, first, split.start, skip):
+        if position >= split.end:
+            break
+        if reason is not None:
+            yield from rows.flushed()
+            reason = f"{reason} ({size} bytes are skipped)"
+            yield Broken(split.path, position, reason, unfinished and _is_newest(split.path))
+            continue
+        at = position - window.start
+        if control or not (window.data[at + MAGIC] == 2 and window.data[at + ATTRIBUTES + 1] & CONTROL):
+            if not rows.take(window.data, at, size, position):
+                yield from rows.add(window.data, at, size, position)
+    yield from rows.flushed()
+
+
+def _is_newest(path: str) -> bool:
+    """Whether a segment is the last of its folder, to which the broker appends."""
+    name = Path(path).name
+    return name.endswith(".log") and all(other <= name for other in place(path).beside() if other.endswith(".log"))
+
+
+def _beside(path: str, suffix: str) -> bytes:
+    """The beginning of the file of the same name with another suffix."""
+    with opened(path.removesuffix(".log") + suffix) as file:
+        return file.read(MAX_INDEX)

@@ -1,0 +1,57 @@
+"""Records of one kind with keys and values as structs: the table of ``kafka_log`` with ``record=NAME``.
+
+Converts Arrow batches of RECORDS to those of a typed table, like ``tables.typed``, but with ``_corrupt``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kwire_inspect.columns import RECORDS
+from kwire_inspect.tables.record_structs import RecordStructs
+from kwire_inspect.tables.structs import schema_with
+
+_NEEDED = ("topic", "control", "key", "value", "_corrupt")
+"""Columns needed to select and decode records."""
+
+
+def typed_schema(decode: RecordStructs) -> pa.Schema:
+    """All columns of the typed table of records."""
+    return pa.schema([*schema_with(RECORDS, ("key", "value"), decode.fields()), RECORDS.field("_corrupt")])
+
+
+def raw_schema(asked: pa.Schema) -> pa.Schema:
+    """The columns of RECORDS that must be read to compute the columns ``asked`` for."""
+    return pa.schema([field for field in RECORDS if field.name in _NEEDED or field.name in asked.names])
+
+
+def typed_batches(
+    batches: Iterable[pa.RecordBatch], decode: RecordStructs, asked: pa.Schema
+) -> Iterator[pa.RecordBatch]:
+    """The records that ``decode`` takes with the columns ``asked``, and rows for broken input, in order.
+
+    ``batches`` have the columns of :func:`raw_schema`.
+    """
+    for batch in batches:
+        broken = batch.filter(pc.is_valid(batch.column("_corrupt")))
+        if broken.num_rows:
+            yield _with_nulls(broken, asked)
+        chosen = batch.filter(decode.kind.of(batch)).drop_columns("_corrupt")
+        for made in decode([chosen]):
+            yield _with_nulls(made, asked)
+
+
+def _with_nulls(batch: pa.RecordBatch, asked: pa.Schema) -> pa.RecordBatch:
+    """The requested columns, unchanged; null where no column has this name and type."""
+    fields = [
+        (
+            batch.column(field.name)
+            if field.name in batch.schema.names and batch.schema.field(field.name).type == field.type
+            else pa.nulls(batch.num_rows, field.type)
+        )
+        for field in asked
+    ]
+    return pa.RecordBatch.from_arrays(fields, schema=asked)

@@ -1,0 +1,135 @@
+"""Replay of partitions of internal topics: sorted RECORDS in, the rows of a ``State`` out, or those that it skips.
+
+Takes and returns Arrow batches, for ``DataFrame.mapInArrow``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any, NamedTuple, Protocol
+
+import pyarrow as pa
+
+from kwire.frames import MAX_DECODED
+from kwire.logs import Checkpoint, InternalRecord, decode_record
+from kwire.logs.segment import log_file
+from kwire.policy import LIKE_KAFKA
+from kwire.protocol import MessageRegistry
+from kwire_inspect.columns import RECORDS
+from kwire_inspect.state.columns import UNDECODABLE
+from kwire_kafka import PROTOCOL
+
+COLUMNS = ("source", "topic", "partition", "offset", "producer_id", "transactional", "control", "key", "value")
+"""Columns of RECORDS that a replay needs."""
+NEEDED = tuple(dict.fromkeys((*COLUMNS, *(n for n in UNDECODABLE.names if n in RECORDS.names), "_corrupt")))
+"""Columns of RECORDS that :func:`undecodable_records` needs."""
+CHUNK = 8192
+"""Maximum number of rows per batch."""
+
+
+class Logged(NamedTuple):
+    """A decoded record of an internal topic, with its place in the log and its producer."""
+
+    partition: int
+    offset: int
+    producer_id: int
+    transactional: bool
+    record: InternalRecord
+
+
+class State(Protocol):
+    """The state that the records of a partition lead to."""
+
+    def add(self, row: Logged) -> None:
+        """Apply the next record."""
+
+    def rows(self) -> Iterable[dict[str, Any]]:
+        """The rows of the state after all records."""
+
+
+class Several:
+    """Several states from the same records; each row is a dict with the name of its state as the only key."""
+
+    def __init__(self, states: Mapping[str, Callable[[], State]]) -> None:
+        self._states = {name: new() for name, new in states.items()}
+
+    def add(self, row: Logged) -> None:
+        for state in self._states.values():
+            state.add(row)
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        for name, state in self._states.items():
+            yield from ({name: row} for row in state.rows())
+
+
+def snapshot_end(source: str) -> int | None:
+    """The offset after the last one in a snapshot; -1 for the snapshot written when storage was formatted, ``None``
+    for a log segment."""
+    file = log_file(source)
+    if not isinstance(file, Checkpoint):
+        return None
+    return -1 if file.end_offset is None else file.end_offset
+
+
+def replay(
+    batches: Iterable[pa.RecordBatch],
+    new: Callable[[], State],
+    schema: pa.Schema,
+    protocol: MessageRegistry = PROTOCOL,
+) -> Iterator[pa.RecordBatch]:
+    """The rows of a new state for each partition of a topic.
+
+    Records are sorted by partition, then snapshots first, the newest last, then the log by offset. Each snapshot
+    starts over, since it has the whole state; records of the log that the last one includes are skipped. A record
+    that comes twice, from two replicas, counts once.
+    """
+    partition, source, state, last = None, None, new(), -1
+    end: int | None = None
+    for row in (row for batch in batches for row in rows_of(batch)):
+        if row["partition"] != partition:
+            yield from _chunks(state.rows(), schema)
+            partition, source, end, state, last = row["partition"], None, None, new(), -1
+        if row["source"] != source:
+            source, previous_end, end = row["source"], end, snapshot_end(row["source"])
+            if end is not None:
+                state, last = new(), -1
+            elif previous_end is not None:
+                last = previous_end - 1
+        if row["offset"] > last:
+            last = row["offset"]
+            state.add(logged(row, protocol))
+    yield from _chunks(state.rows(), schema)
+
+
+def undecodable_records(
+    batches: Iterable[pa.RecordBatch], protocol: MessageRegistry = PROTOCOL
+) -> Iterator[pa.RecordBatch]:
+    """The records that a replay skips: a batch of ``UNDECODABLE`` for each batch with such records. Those that were
+    left out for their size say so."""
+    for batch in batches:
+        undecodable = [
+            row | {"kind": record.name, "reason": row["_corrupt"] or record.reason}
+            for row in rows_of(batch, NEEDED)
+            if (record := logged(row, protocol).record).reason is not None
+        ]
+        if undecodable:
+            yield pa.RecordBatch.from_pylist(undecodable, UNDECODABLE)
+
+
+def rows_of(batch: pa.RecordBatch, columns: Sequence[str] = COLUMNS) -> Iterator[dict[str, Any]]:
+    """The rows of a batch as dicts with these columns."""
+    yield from batch.select(columns).to_pylist()
+
+
+def logged(row: dict[str, Any], protocol: MessageRegistry = PROTOCOL) -> Logged:
+    """A row of RECORDS, decoded. Never raises; ``record.reason`` says why it cannot be decoded."""
+    given = row["topic"], row["key"], row["value"]
+    record = decode_record(protocol, *given, LIKE_KAFKA, control=row["control"], max_decoded=MAX_DECODED)
+    return Logged(row["partition"], row["offset"], row["producer_id"], row["transactional"], record)
+
+
+def _chunks(rows: Iterable[dict[str, Any]], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    iterator = iter(rows)
+    while chunk := list(islice(iterator, CHUNK)):
+        yield pa.RecordBatch.from_pylist(chunk, schema)

@@ -1,0 +1,318 @@
+"""Members of tar and zip archives, read where they are: of a plain tar as parts of its file, of a compressed one as
+parts of a temporary file without a name.
+
+Names of members are never paths of this machine. What an archive can cost is limited: members, decompressed bytes,
+and the memory for headers.
+"""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import struct
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from tempfile import TemporaryFile, gettempdir
+from threading import Lock
+from typing import IO, Any, BinaryIO, cast
+
+from kwire_inspect.storage.decompression import HEAD, DamagedStreamError, decompressed, is_compressed_head
+
+Open = Callable[[], BinaryIO]
+
+BETWEEN = "!/"
+"""Between the name of an archive and that of a member, as in Java's addresses."""
+MOST_MEMBERS = 65_536
+MOST_BYTES = 4 << 30
+"""Limit of the bytes that a compressed archive takes in a temporary file, or a zip when it is decompressed."""
+MOST_ZEROS = 64 << 30
+"""The same of zeros, which take no room: Kafka allocates index files in advance."""
+LARGEST_HEADER = 1 << 20
+"""Limit of a header of a tar, which is read into memory whatever size it claims."""
+LARGEST_LIST = 32 << 20
+"""The same of the list of members of a zip."""
+BUFFER = 1 << 17
+TAR, ZIP = b"ustar", (b"PK\x03\x04", b"PK\x05\x06")
+TAR_AT = 257
+FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+KNOWN = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}
+
+
+def is_archive(head: bytes) -> bool:
+    """Whether a file with these first bytes, decompressed, is an archive."""
+    return head[TAR_AT : TAR_AT + len(TAR)] == TAR or head.startswith(ZIP)
+
+
+class _TooManyError(Exception):
+    def __str__(self) -> str:
+        return f"more than {MOST_MEMBERS} members: unpack the archive"
+
+
+@dataclass(slots=True)
+class Archive:
+    """An archive whose list of members was read. ``problem`` says why that ended early; empty if it did not.
+
+    ``skipped`` has members that cannot be read, with reasons.
+    """
+
+    members: dict[str, Open] = field(default_factory=dict)
+    sizes: dict[str, int] = field(default_factory=dict)
+    skipped: dict[str, str] = field(default_factory=dict)
+    problem: str = ""
+
+    def opened(self, member: str) -> BinaryIO:
+        """A file to read and to seek in. ``FileNotFoundError`` if there is no such member."""
+        self.size(member)
+        return self.members[member]()
+
+    def size(self, member: str) -> int:
+        """Bytes of a member."""
+        if member not in self.sizes:
+            raise FileNotFoundError(2, "no such member of the archive", member)
+        return self.sizes[member]
+
+    def take(self, name: str, size: int, open_it: Open, reason: str = "") -> bool:
+        """Add a member, of several of the same name the last one. False if the archive has too many."""
+        if len(self.members) + len(self.skipped) >= MOST_MEMBERS:
+            self.problem = str(_TooManyError())
+            return False
+        name = "/".join(part for part in name.split("/") if part not in ("", "."))  # as paths are written
+        self.members.pop(name, None)
+        self.skipped.pop(name, None)
+        if reason:
+            self.skipped[name] = reason
+        else:
+            self.members[name], self.sizes[name] = open_it, size
+        return True
+
+
+_known: dict[str, tuple[str, Archive]] = {}
+MOST_KNOWN = 4
+
+
+def archive(name: str, stamp: str, open_it: Open) -> Archive:
+    """The archive in the file that ``open_it`` opens. ``OSError`` if it cannot be opened.
+
+    Its list of members is kept while its ``stamp`` is the same and few others are read.
+    """
+    if name not in _known or _known[name][0] != stamp:
+        _known.pop(name, None)
+        while len(_known) >= MOST_KNOWN:
+            del _known[next(iter(_known))]
+        _known[name] = stamp, _read(open_it())
+    return _known[name][1]
+
+
+def _read(file: BinaryIO) -> Archive:
+    """The list of members; the archive keeps the file open, or a temporary one with the decompressed bytes."""
+    found = Archive()
+    start = file.peek(HEAD)[:HEAD]  # type: ignore[attr-defined]
+    if start.startswith(ZIP):
+        _read_zip(file, found)
+        return found
+    if is_compressed_head(start):
+        with file:
+            packed, file = file, cast(BinaryIO, TemporaryFile())  # noqa: SIM115
+            try:
+                found.problem = _unpack(packed, file)
+            except OSError as error:
+                if error.errno in FULL:
+                    reason = f"{error.strerror} in {gettempdir()}, to decompress it: set TMPDIR to a folder with room"
+                    raise OSError(error.errno, reason) from None
+                raise
+    _read_tar(file, found)
+    return found
+
+
+def _unpack(packed: BinaryIO, spool: BinaryIO) -> str:
+    """Decompress to a temporary file, in which zeros take no room. Returns why that ended early, if so."""
+    stored = total = 0
+    problem = ""
+    try:
+        for chunk in decompressed(packed):
+            if chunk.count(0) == len(chunk):
+                spool.seek(len(chunk), os.SEEK_CUR)
+            else:
+                spool.write(chunk)
+                stored += len(chunk)
+            total += len(chunk)
+            if stored > MOST_BYTES or total - stored > MOST_ZEROS:
+                raise DamagedStreamError(f"more than {total >> 30} GiB: unpack the archive")
+    except DamagedStreamError as error:
+        problem = str(error)
+    spool.truncate(spool.tell())
+    spool.seek(0)
+    return problem
+
+
+def _read_tar(file: BinaryIO, found: Archive) -> None:
+    try:
+        with tarfile.open(fileobj=cast(BinaryIO, _Limited(file, LARGEST_HEADER)), mode="r:") as tar:
+            for member in _headers(tar):
+                if member.isfile() or member.issparse():
+                    reason = "a sparse file in a tar: pack it without --sparse" if member.issparse() else ""
+                    make = partial(_part, file, member.offset_data, member.size)
+                    found.take(member.name, member.size, make, reason)
+            found.problem = found.problem or _after_members(file, tar.offset)
+    except _TooManyError as error:
+        found.problem = found.problem or str(error)
+    except (tarfile.TarError, ValueError, RecursionError, struct.error) as error:
+        found.problem = found.problem or f"damaged tar: {error}"
+
+
+def _headers(tar: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
+    for _ in range(MOST_MEMBERS):
+        if (member := tar.next()) is None:
+            return
+        tar.members = []  # type: ignore[attr-defined]  # it would keep them all
+        if member.size < 0 or tar.offset <= member.offset:  # the next header would be this one again
+            raise tarfile.ReadError(f"a member of {member.size} bytes at byte {member.offset}")
+        yield member
+    if tar.next() is not None:
+        raise _TooManyError
+
+
+def _after_members(file: BinaryIO, at: int) -> str:
+    """What is wrong where headers end, which a block of zeros must say: ``tarfile`` takes any other for it."""
+    file.seek(at)
+    if file.read(tarfile.BLOCKSIZE) != bytes(tarfile.BLOCKSIZE):
+        return f"damaged or cut tar at byte {at}"
+    rest = file.read(LARGEST_HEADER)
+    return "data follow the end of the tar: unpack each of its parts" if rest.count(0) != len(rest) else ""
+
+
+def _read_zip(file: BinaryIO, found: Archive) -> None:
+    limited = _LimitedList(file, LARGEST_LIST)
+    try:
+        packed = zipfile.ZipFile(cast(BinaryIO, limited))
+    except _TooLongError:
+        found.problem = "its list of members is too long: unpack the archive"
+        return
+    except (zipfile.BadZipFile, NotImplementedError, ValueError, struct.error) as error:
+        found.problem = f"damaged zip: {error}"
+        return
+    limited.most = MOST_BYTES  # seeking in a member reads as much as it skips
+    members = [member for member in packed.infolist() if not member.is_dir()]
+    if sum(member.file_size for member in members) > MOST_BYTES:
+        found.problem = f"more than {MOST_BYTES >> 30} GiB: unpack the archive"
+        return
+    for member in members:
+        reason = ""
+        if member.flag_bits & 1:
+            reason = "encrypted"
+        elif member.compress_type not in KNOWN:
+            reason = "compressed in a way that is not supported in a zip: only deflate is"
+        if not found.take(member.filename, member.file_size, partial(_unzipped, packed, member), reason):
+            return
+
+
+def _part(file: BinaryIO, start: int, size: int) -> BinaryIO:
+    return io.BufferedReader(_Part(file, start, size), BUFFER)
+
+
+def _unzipped(packed: zipfile.ZipFile, member: zipfile.ZipInfo) -> BinaryIO:
+    try:
+        return io.BufferedReader(_Unzipped(packed.open(member)), BUFFER)
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, struct.error) as error:
+        raise OSError(0, f"damaged zip: {error}") from None
+
+
+class _TooLongError(ValueError):
+    pass
+
+
+class _Limited(io.RawIOBase):
+    """A file of which never more than ``most`` bytes are read at once."""
+
+    def __init__(self, file: BinaryIO, most: int) -> None:
+        self._file, self.most = file, most
+
+    def seekable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        data = b"" if size > self.most else self._file.read(size if size >= 0 else self.most + 1)
+        if size > self.most or len(data) > self.most:
+            raise _TooLongError(f"a header of {max(size, len(data))} bytes")
+        return data
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        return self._file.seek(offset, whence)
+
+    def tell(self) -> int:
+        return self._file.tell()
+
+
+class _LimitedList(_Limited):
+    """A zip whose list of members is limited in number too: each takes more memory than its entry."""
+
+    def read(self, size: int = -1) -> bytes:
+        data = super().read(size)
+        if self.most == LARGEST_LIST and data.count(zipfile.stringCentralDir) > 2 * MOST_MEMBERS:  # type: ignore[attr-defined]
+            raise _TooLongError(f"more than {2 * MOST_MEMBERS} members")
+        return data
+
+
+class _Part(io.RawIOBase):
+    """``size`` bytes of a file from ``start`` on. Several can read one file, also from several threads."""
+
+    _lock = Lock()
+
+    def __init__(self, file: BinaryIO, start: int, size: int) -> None:
+        self._file, self._start, self._size, self._at = file, start, size, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        self._at = offset + {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self._size}[whence]
+        return self._at
+
+    def readinto(self, buffer: Any) -> int:
+        most = max(min(len(buffer), self._size - self._at), 0)
+        with self._lock:
+            self._file.seek(self._start + self._at)
+            data = self._file.read(most)
+        buffer[: len(data)] = data
+        self._at += len(data)
+        return len(data)
+
+
+@contextmanager
+def _telling() -> Iterator[None]:
+    try:
+        yield
+    except (zipfile.BadZipFile, zlib.error, EOFError) as error:
+        raise OSError(0, f"damaged zip: {error}") from None
+
+
+class _Unzipped(io.RawIOBase):
+    """A member of a zip, whose damage is an ``OSError``."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        with _telling():
+            return self._file.seek(offset, whence)
+
+    def readinto(self, buffer: Any) -> int:
+        with _telling():
+            data = self._file.read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)

@@ -1,0 +1,291 @@
+"""Inputs by their names: one class for each place where an input can be.
+
+=====================  ==========================================================================
+``captures/a.pcap``    a file or folder of this machine
+``-``                  the standard input
+``a.tar.gz!/b.pcap``   a member of an archive, which may itself be anywhere but in another archive
+``a.tar.gz!/``         all members of an archive, as a folder
+``s3://bucket/a.pcap`` an object, or those below a folder: see ``storage.remote``
+=====================  ==========================================================================
+"""
+
+from __future__ import annotations
+
+import errno
+import io
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO, NoReturn
+
+from kwire_inspect.folders import regular
+from kwire_inspect.storage.archives import BETWEEN, Archive, archive
+from kwire_inspect.storage.remote import MASKED, SCHEME, RemoteFile, masked, refuse_secrets
+from kwire_inspect.storage.standard_input import STDIN, standard_input
+
+PEEKED, REQUESTED = 1 << 18, 1 << 22
+"""Bytes of an object in one request, to detect its type and to read it."""
+
+_GLOB = re.compile(r"[*?\[]")
+
+
+class Place:
+    """A file or folder of this machine."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def opened(self, peek: bool = False, expected: str = "") -> BinaryIO:
+        """A file to read from its beginning, or from anywhere with ``seek``.
+
+        ``OSError`` if that is not possible, also for pipes, sockets and devices. With ``peek``, the standard input
+        ends early and can be read again afterwards. Another :meth:`listed_stamp` of an object than the ``expected``
+        one is an error.
+        """
+        return regular(self.name).open("rb")
+
+    def check(self) -> None:
+        """``OSError`` if the file is certain to be unreadable."""
+        if Path(self.name).is_dir():
+            raise OSError(0, "cannot list the folder", self.name)
+        regular(self.name)
+
+    def size(self) -> int:
+        """Bytes as they are stored. ``OSError`` if the file is gone."""
+        return Path(self.name).stat().st_size
+
+    def stamp(self) -> str:
+        """Changes if the file does. ``OSError`` if it is gone."""
+        found = Path(self.name).stat()
+        return f"{found.st_size} {found.st_mtime_ns} {found.st_ino}"
+
+    def listed_stamp(self) -> str:
+        """The stamp of an object when it was listed; empty for files, which may change while they are read."""
+        return ""
+
+    def is_folder(self) -> bool:
+        return Path(self.name).is_dir()
+
+    def absolute(self) -> str:
+        """The name for processes with another current folder."""
+        return str(Path(self.name).absolute())
+
+    def files(self) -> Iterator[str]:
+        """The file itself, the files below a folder, or those that match a pattern, each by its name.
+
+        ``FileNotFoundError``, with a message for the user, if there is nothing.
+        """
+        if Path(self.name).exists():
+            yield from _within(Path(self.name)) if self.is_folder() else [_unmistakable(Path(self.name), self.name)]
+            return
+        refuse_secrets(self.name)  # which the next messages would have
+        if not _GLOB.search(self.name):
+            raise FileNotFoundError(f"{self.name}: no such file or folder")
+        matches = sorted(_matches(self.name))
+        if not matches:
+            raise FileNotFoundError(f"{self.name}: no file matches this pattern")
+        for match in matches:
+            if match.is_dir():
+                yield from _within(match)
+            elif not match.name.startswith((".", "_")):
+                yield _unmistakable(match)
+
+    def beside(self) -> list[str]:
+        """The names, without folders, of the files in the same folder."""
+        return [path.name for path in Path(self.name).parent.iterdir()]
+
+
+class StandardInputPlace(Place):
+    """The standard input of this process."""
+
+    def opened(self, peek: bool = False, expected: str = "") -> BinaryIO:
+        return standard_input().opened(peek)
+
+    def check(self) -> None:
+        standard_input()
+
+    def size(self) -> int:
+        return 0  # it does not say
+
+    def is_folder(self) -> bool:
+        return False
+
+    def absolute(self) -> str:
+        return self.name
+
+    def files(self) -> Iterator[str]:
+        yield self.name
+
+
+class MemberPlace(Place):
+    """A member of an archive, or the archive as a folder if ``member`` is empty."""
+
+    def __init__(self, outer: Place, member: str) -> None:
+        super().__init__(f"{outer.name}{BETWEEN}{member}")
+        self._outer, self._member = outer, member
+
+    def opened(self, peek: bool = False, expected: str = "") -> BinaryIO:
+        return self._archive.opened(self._member)
+
+    def check(self) -> None:
+        self._archive.size(self._member)
+
+    def size(self) -> int:
+        return self._archive.size(self._member)
+
+    def is_folder(self) -> bool:
+        return not self._member
+
+    def absolute(self) -> str:
+        return f"{self._outer.absolute()}{BETWEEN}{self._member}"
+
+    def files(self) -> Iterator[str]:
+        if self._member:
+            self.check()
+            yield self.name
+        else:
+            yield from (self._named(member) for member in self._archive.members)
+
+    def skipped(self) -> dict[str, str]:
+        """Members that cannot be read, and the archive if its list of members is incomplete, each with the reason."""
+        found = self._archive
+        reasons = {self._named(member): reason for member, reason in found.skipped.items()}
+        return reasons | ({self._outer.name: found.problem} if found.problem else {})
+
+    def beside(self) -> list[str]:
+        folder = self._member.rpartition("/")[0]
+        members = (member.rpartition("/") for member in self._archive.members)
+        return [name for within, _, name in members if within == folder]
+
+    def _named(self, member: str) -> str:
+        """The name of a member, as it can be given."""
+        name = f"{self.name}{member}"
+        return masked(name) if SCHEME.fullmatch(name) else name
+
+    @property
+    def _archive(self) -> Archive:
+        return archive(self._outer.absolute(), self._outer.stamp(), self._outer.opened)
+
+
+class RemotePlace(Place):
+    """An object of a store, or a folder of them."""
+
+    def __init__(self, name: str) -> None:
+        self._file = RemoteFile(name)
+        super().__init__(self._file.name)
+
+    def opened(self, peek: bool = False, expected: str = "") -> BinaryIO:
+        return io.BufferedReader(self._file.opened(expected, watched=not peek), PEEKED if peek else REQUESTED)
+
+    def check(self) -> None:
+        pass  # opening tells
+
+    def size(self) -> int:
+        return self._file.size()
+
+    def stamp(self) -> str:
+        return self._file.stamp()
+
+    def listed_stamp(self) -> str:
+        return self._file.listed_stamp()
+
+    def is_folder(self) -> bool:
+        return self._file.is_folder()
+
+    def absolute(self) -> str:
+        return self.name
+
+    def files(self) -> Iterator[str]:
+        yield from self._file.files()
+
+    def beside(self) -> list[str]:
+        return self._file.beside()
+
+
+class MaskedPlace(RemotePlace):
+    """An object that a store listed with a key that may have a secret: it is not read."""
+
+    def check(self) -> NoReturn:
+        raise OSError(0, "its key may have a secret, which tables would show: copy it to another name", self.name)
+
+    def opened(self, peek: bool = False, expected: str = "") -> NoReturn:
+        self.check()
+
+    def size(self) -> NoReturn:
+        self.check()
+
+    def stamp(self) -> NoReturn:
+        self.check()
+
+    def is_folder(self) -> bool:
+        return False
+
+    def files(self) -> Iterator[str]:
+        yield self.name
+
+
+def place(name: str) -> Place:
+    """Where the input with this name is. :class:`ValueError` for an address with a secret: tables show names."""
+    if name == STDIN:
+        return StandardInputPlace(name)
+    if SCHEME.fullmatch(name):
+        refuse_secrets(name)
+        if name.endswith(MASKED):
+            return MaskedPlace(name)
+        object_name, between, member = name.partition(BETWEEN)
+        return MemberPlace(RemotePlace(object_name), member) if between else RemotePlace(name)
+    for found in re.finditer(re.escape(BETWEEN), name):
+        if _exists(name):
+            break
+        if (outer := Place(name[: found.start()])) and Path(outer.name).is_file():
+            return MemberPlace(outer, name[found.end() :])
+    return Place(name)
+
+
+def _exists(name: str) -> bool:
+    """Whether there is such a file or folder. A member of an archive may have a longer name than a file can have."""
+    try:
+        return Path(name).exists()
+    except OSError as error:
+        if error.errno != errno.ENAMETOOLONG:
+            raise
+        return False
+
+
+def _matches(pattern: str) -> Iterator[Path]:
+    parts = Path(pattern).parts
+    first = next(number for number, part in enumerate(parts) if _GLOB.search(part))
+    return Path(*parts[:first]).glob(str(Path(*parts[first:])))
+
+
+def _within(folder: Path, followed: set[Path] | None = None) -> Iterator[str]:
+    """Files below a folder. Folders may start with ``_``, since those of Kafka's internal topics do.
+
+    A folder that cannot be listed is given as a file, so that opening it reports the error. A link to a folder is not
+    followed if that contains it, or if another link to the folder was ``followed``: links may lead in circles.
+    """
+    followed = set() if followed is None else followed
+    try:
+        paths = sorted(folder.iterdir())
+    except OSError:
+        yield _unmistakable(folder)
+        return
+    for path in paths:
+        if path.name.startswith("."):
+            continue
+        if path.is_dir():
+            if path.is_symlink():
+                target = path.resolve()
+                if target in followed or folder.resolve().is_relative_to(target):
+                    continue
+                followed.add(target)
+            yield from _within(path, followed)
+        elif not path.name.startswith("_"):
+            yield _unmistakable(path)
+
+
+def _unmistakable(path: Path, name: str | None = None) -> str:
+    """The name of a file: absolute where a name from the current folder may be taken for an address, or for the
+    standard input."""
+    first = path.parts[0]
+    return str(path.absolute()) if first == STDIN or ":" in first else name or str(path)

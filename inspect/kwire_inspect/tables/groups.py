@@ -1,0 +1,141 @@
+"""The state in internal topics as tables: offsets, groups, members, transactions, and the cluster's metadata.
+
+Each table is a function that takes RECORDS of ``kafka_log``, ignores other topics, and returns the state at the end
+of the log, with the columns of ``kwire_inspect.state.columns``, as a table of the same engine. Each partition is
+replayed in one task, in order; memory is bounded by its live state. Records must be of one cluster: replicas of a
+partition count once, but two clusters would be mixed up.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from kwire_inspect.columns import RECORDS
+from kwire_inspect.state import columns
+from kwire_inspect.state.cluster import Acls, Brokers, Configs, Features, Quotas, ScramUsers, Topics
+from kwire_inspect.state.groups import Groups, Members
+from kwire_inspect.state.offsets import CommittedOffsets, Transactions
+from kwire_inspect.state.replay import COLUMNS, NEEDED, Several, replay, undecodable_records
+from kwire_inspect.state.shares import ShareStates
+from kwire_inspect.tables.names import named
+from kwire_inspect.tables.relations import R, collect, kept, mapped, query, unpacked
+from kwire_kafka import PROTOCOL
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from kwire.protocol import MessageRegistry
+    from kwire_inspect.state.replay import State
+
+    Names = tuple[pa.Array, pa.Array]
+
+OFFSETS_TOPIC = "__consumer_offsets"
+TRANSACTIONS_TOPIC = "__transaction_state"
+METADATA_TOPIC = "__cluster_metadata"
+SHARES_TOPIC = "__share_group_state"
+REPLAYED = pa.schema([RECORDS.field(name) for name in COLUMNS])
+FAILED = pa.schema([RECORDS.field(name) for name in NEEDED])
+_SNAPSHOT = "endswith(source, '.checkpoint')"
+ORDER = (
+    f"CASE WHEN {_SNAPSHOT} THEN 0 ELSE 1 END",
+    "regexp_extract(source, '([0-9]+)-[0-9]+[.]checkpoint$', 1)",  # empty for bootstrap.checkpoint, the oldest
+    f"CASE WHEN {_SNAPSHOT} THEN source END",
+    "`offset`",
+)
+"""The order of replay, in SQL."""
+INTERNAL = (OFFSETS_TOPIC, TRANSACTIONS_TOPIC, METADATA_TOPIC, SHARES_TOPIC)
+
+
+def _replayed(
+    topic: str,
+    new: Callable[[], State],
+    schema: pa.Schema,
+    records: R,
+    protocol: MessageRegistry = PROTOCOL,
+    names: Names | None = None,
+) -> R:
+    """Each partition in one task, sorted: snapshots first, the newest last of them, then the log by offset."""
+    of_topic = query(f"SELECT * FROM {{records}} WHERE topic = '{topic}'", records=records)
+    work = partial(_rows, new=new, schema=schema, protocol=protocol, names=names)
+    return mapped(of_topic, REPLAYED, work, schema, by="partition", order=ORDER)
+
+
+def _rows(
+    batches: Iterable[pa.RecordBatch],
+    new: Callable[[], State],
+    schema: pa.Schema,
+    protocol: MessageRegistry,
+    names: Names | None,
+) -> Iterator[pa.RecordBatch]:
+    for batch in replay(batches, new, schema, protocol):
+        yield named(batch, *names) if names else batch
+
+
+def _with_names(replayed: Callable[..., R], records: R, protocol: MessageRegistry = PROTOCOL) -> R:
+    known = "SELECT DISTINCT topic_id, topic FROM {topics} WHERE topic_id IS NOT NULL"
+    rows = collect(known, topics=topics(records, protocol))
+    ids, names = (pa.array([row[name] for row in rows], pa.string()) for name in ("topic_id", "topic"))
+    return replayed(records, protocol, (ids, names))
+
+
+committed_offsets = partial(_replayed, OFFSETS_TOPIC, CommittedOffsets, columns.COMMITTED)
+"""A row per group, topic and partition, with the same result as ``kwire.logs.committed_offsets``."""
+groups = partial(_replayed, OFFSETS_TOPIC, Groups, columns.GROUPS)
+"""Groups of all types: those with group records, and those that only committed offsets."""
+members = partial(_with_names, partial(_replayed, OFFSETS_TOPIC, Members, columns.MEMBERS))
+"""Members of groups, with subscription and assignment. Names of topics that have only an id there are taken from
+``__cluster_metadata``, if that is among the records."""
+share_states = partial(_with_names, partial(_replayed, SHARES_TOPIC, ShareStates, columns.SHARE_STATES))
+"""Progress of share groups, a row per group and partition, from ``__share_group_state`` [KIP-932], with names of
+topics as in ``members``."""
+transactions = partial(_replayed, TRANSACTIONS_TOPIC, Transactions, columns.TRANSACTIONS)
+"""The last transaction of each transactional id."""
+topics = partial(_replayed, METADATA_TOPIC, Topics, columns.TOPICS)
+"""A row per partition: topic, id, leader, replicas, in-sync replicas."""
+brokers = partial(_replayed, METADATA_TOPIC, Brokers, columns.BROKERS)
+"""The registered brokers."""
+configs = partial(_replayed, METADATA_TOPIC, Configs, columns.CONFIGS)
+"""Dynamic configurations, without secrets."""
+acls = partial(_replayed, METADATA_TOPIC, Acls, columns.ACLS)
+"""The access control rules."""
+scram_users = partial(_replayed, METADATA_TOPIC, ScramUsers, columns.SCRAM_USERS)
+"""Users that can log in by SCRAM, without salts and keys."""
+features = partial(_replayed, METADATA_TOPIC, Features, columns.FEATURES)
+"""The finalized levels of features."""
+quotas = partial(_replayed, METADATA_TOPIC, Quotas, columns.QUOTAS)
+"""The quotas of clients, users and addresses."""
+
+
+@contextmanager
+def coordinated(records: R, protocol: MessageRegistry = PROTOCOL) -> Iterator[dict[str, R]]:
+    """Committed offsets, groups and members from one replay: ``committed``, ``groups`` and ``members``, for a
+    ``with`` block. Names of topics are those of ``members``, in all three."""
+    schemas = {"committed": columns.COMMITTED, "groups": columns.GROUPS, "members": columns.MEMBERS}
+    states: dict[str, Callable[[], State]] = {"committed": CommittedOffsets, "groups": Groups, "members": Members}
+    schema = pa.schema([(name, pa.struct(list(fields))) for name, fields in schemas.items()])
+    replayed = partial(_replayed, OFFSETS_TOPIC, partial(Several, states), schema)
+    with kept(_with_names(replayed, records, protocol)) as rows:
+        yield {name: unpacked(rows, name, fields) for name, fields in schemas.items()}
+
+
+def undecodable(records: R, protocol: MessageRegistry = PROTOCOL) -> R:
+    """Records of internal topics that cannot be decoded, such as those of a newer release; other tables skip them.
+
+    A row for each ``topic``, ``kind`` and ``reason``: the number of ``records``, and ``partition``, ``offset``,
+    ``source`` and ``position`` of the first.
+    """
+    topics = ", ".join(f"'{topic}'" for topic in INTERNAL)
+    internal = query(f"SELECT * FROM {{records}} WHERE topic IN ({topics})", records=records)
+    failures = mapped(internal, FAILED, partial(undecodable_records, protocol=protocol), columns.UNDECODABLE)
+    first = ("partition", "offset", "source", "position")
+    return query(
+        f"""
+        SELECT topic, kind, reason, count(*) AS records, {", ".join(f"min_by(`{n}`, place) AS `{n}`" for n in first)}
+        FROM (SELECT *, struct({", ".join(f"`{n}`" for n in first)}) AS place FROM {{failures}}) AS failures
+        GROUP BY topic, kind, reason""",
+        failures=failures,
+    )

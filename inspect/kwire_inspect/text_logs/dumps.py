@@ -1,0 +1,204 @@
+"""The formats in which a broker's metrics are dumped: text for Prometheus, Kafka's JmxTool, JSON of Jolokia and of
+Prometheus' API.
+
+``series_of`` takes a file and gives the series of DeprecatedRequestsPerSec in it, in bounded memory. How the JMX
+exporter names them depends on its rules, so they are known by what all rules leave: the name, and the labels' texts.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from kwire_inspect.text_logs.lines import Lines
+
+DEPRECATED = re.compile(rb"deprecated_?requests", re.I)
+"""What is wanted, in all formats."""
+LARGEST_JSON = 16 << 20
+"""Parsing JSON takes many times as much memory."""
+MAX_VALUES = 500_000
+"""Values of JSON that is parsed, as its commas and brackets count them: two bytes may become an object of 64."""
+MOST_COUNTED = 1 << 53
+"""A broker would count for centuries. Numbers in JSON and of Prometheus are exact up to it."""
+MOST_LABELS = 64
+LONGEST = 255
+"""Characters of a label that are kept; Kafka's are shorter."""
+
+Problem = tuple[int, str]
+"""Position and reason."""
+
+
+class Series(NamedTuple):
+    """Labels, whose names are in lower case and without ``_``; how many requests; the place in the file, if any."""
+
+    labels: dict[str, str]
+    requests: int
+    position: int | None
+
+
+_NAME = re.compile(r"\s*([A-Za-z_:][\w:]*)\s*\{")
+_LABEL = re.compile(r'\s*([A-Za-z_]\w*)\s*=\s*"([^"\\]*+(?:\\.[^"\\]*+)*+)"\s*,?')
+_VALUE = re.compile(r"\s*\}\s*([^\s#]+)")
+_ESCAPED = re.compile(r"\\(.)", re.S)
+_RATE = re.compile(r"rate|created|minute|mean|_\d+m\b", re.I)
+"""In names of what is no count."""
+_MERGED = re.compile(r"request_(?P<request>[A-Za-z]+)_version(?:_(?P<version>\d{1,5})_clientSoftwareName)?", re.I)
+"""A label to which rules that allow for two labels only make the first ones: ``(.+)=(.+), (.+)=(.+)``."""
+
+_OBJECT = re.compile(r"kafka\.network:(?=.*\bname=DeprecatedRequestsPerSec\b)(.*)", re.S)
+_PROPERTY = re.compile(r'(?:^|,)([^=,]++)=("[^"\\]*+(?:\\.[^"\\]*+)*+"|[^,]*)')
+_ATTRIBUTE = re.compile(r'"?(kafka\.network:.*):Count(?:[,=\t]"?(\d{1,19})"?)?\s*')
+"""An attribute as JmxTool names it, with its value in the formats that have one in each line."""
+_SOFTWARE = re.compile(r"client_?software", re.I)
+"""In names of labels: what clients say of themselves."""
+
+
+def series_of(path: str, problems: list[Problem]) -> Iterator[Series]:
+    """The series in a file; what cannot be read is added to ``problems``."""
+    parts: list[bytes] = []
+    size = 0
+    begun = False
+    heading: list[str] = []
+    row: tuple[int, list[str]] = 0, []
+    with Lines(path, longest=LARGEST_JSON) as lines:
+        for position, line in lines:
+            if parts or (not begun and line.lstrip()[:1] in (b"{", b"[")):
+                parts.append(line)
+                if size + len(line) > LARGEST_JSON:
+                    problems.append((0, f"JSON of more than {LARGEST_JSON >> 20} MB: ask for these MBeans alone"))
+                    return
+            elif heading and not DEPRECATED.search(line):
+                cells = _cells(line.decode("utf-8", "replace"))
+                if len(cells) == len(heading):
+                    row = position, cells  # the last one counts
+            elif DEPRECATED.search(line):
+                text = line.decode("utf-8", "replace")
+                if text.startswith('"time"'):
+                    yield from _row(heading, *row)
+                    heading, row = _cells(text), (0, [])
+                elif series := _exposed(text, position) or _attribute(text, position):
+                    yield series
+            size += len(line) + 1
+            begun = begun or not (line.isspace() or not line)
+        problems += lines.problems
+    yield from _row(heading, *row)
+    if parts and not lines.problems:
+        if sum(part.count(sign) for part in parts for sign in (b"{", b"[", b",")) > MAX_VALUES:
+            problems.append((0, f"JSON of more than {MAX_VALUES:,} values: ask for these MBeans alone"))
+            return
+        yield from _json(b"\n".join(parts), problems)
+
+
+def _exposed(line: str, position: int) -> Series | None:
+    """A line of text for Prometheus."""
+    if not (name := _NAME.match(line)):
+        return None
+    labels: dict[str, str] = {}
+    at = name.end()
+    while len(labels) < MOST_LABELS and (found := _LABEL.match(line, at)):
+        labels[found[1]] = _ESCAPED.sub(lambda one: "\n" if one[1] == "n" else one[1], found[2])
+        at = found.end()
+    value = _VALUE.match(line, at)
+    return _series(name[1], labels, value[1], position) if value else None
+
+
+def _series(name: str, labels: Mapping[str, str], value: object, position: int | None) -> Series | None:
+    """A series, unless it is no count."""
+    if _RATE.search(name) or any(text.endswith("Rate") for key, text in labels.items() if not _SOFTWARE.search(key)):
+        return None
+    count = _count(value)
+    if count is None:
+        return None
+    told: dict[str, str] = {}
+    for label, text in labels.items():
+        text = text[:LONGEST]
+        if merged := _MERGED.fullmatch(label):
+            last = "version" if merged["version"] is None else "clientsoftwarename"
+            told |= {key: part for key, part in merged.groupdict().items() if part} | {last: text}
+        elif label not in ("name", "type", "__name__"):
+            told[label[:LONGEST].replace("_", "").lower()] = text
+    return Series(told, count, position)
+
+
+def _count(value: object) -> int | None:
+    """The value of a counter, which is a whole number."""
+    try:
+        number = float(value)  # type: ignore[arg-type]
+        return int(number) if number.is_integer() and 0 <= number < MOST_COUNTED else None
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def _object(name: str, value: object, position: int | None) -> Series | None:
+    """A series by the name of an MBean and its attribute Count."""
+    if not (found := _OBJECT.fullmatch(name)):
+        return None
+    labels = {key.strip(): _unquoted(text) for key, text in _PROPERTY.findall(found[1])}
+    return _series("", labels, value, position)
+
+
+def _unquoted(text: str) -> str:
+    return _ESCAPED.sub(r"\1", text[1:-1]) if text[:1] == '"' else text
+
+
+def _attribute(line: str, position: int) -> Series | None:
+    found = _ATTRIBUTE.fullmatch(line)
+    return _object(found[1], found[2], position) if found and found[2] else None
+
+
+def _cells(line: str) -> list[str]:
+    try:
+        return next(csv.reader([line], strict=True), [])
+    except csv.Error:
+        return []
+
+
+def _row(heading: list[str], position: int, cells: list[str]) -> Iterator[Series]:
+    """The values of a line, if there is one, in the order of JmxTool's heading."""
+    for name, value in zip(heading, cells, strict=False):
+        found = _ATTRIBUTE.fullmatch(name)
+        if found and (series := _object(found[1], value, position)):
+            yield series
+
+
+def _json(text: bytes, problems: list[Problem]) -> Iterator[Series]:
+    """The series in an answer of Jolokia, in which names of MBeans are keys, or of Prometheus."""
+    try:
+        waiting: list[Any] = [json.loads(text)]
+    except (ValueError, RecursionError):
+        problems.append((0, "JSON that cannot be parsed"))
+        return
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, list):
+            waiting += reversed(node)
+        elif isinstance(node, dict):
+            yield from _of_node(node)
+            waiting += reversed(node.values())
+
+
+def _of_node(node: dict[str, Any]) -> Iterator[Series]:
+    metric, value, request = node.get("metric"), node.get("value"), node.get("request")
+    if isinstance(values := node.get("values"), list) and values:
+        value = values[-1]  # of a range of time
+    if isinstance(metric, dict) and isinstance(value, list):
+        labels = {_text(key): _text(text) for key, text in metric.items() if isinstance(text, str)}
+        if any(DEPRECATED.search(text.encode()) for text in labels.values()):
+            series = _series(labels.get("__name__", ""), labels, value[-1] if value else None, None)
+            if series:
+                yield series
+    if isinstance(request, dict) and isinstance(request.get("mbean"), str):
+        is_count = isinstance(value, dict) or request.get("attribute", "Count") == "Count"
+        node = {request["mbean"]: value} if is_count else {}
+    for name, found in node.items():
+        count = found.get("Count") if isinstance(found, dict) else found
+        if type(count) is int and (series := _object(_text(name), count, None)):
+            yield series
+
+
+def _text(text: str) -> str:
+    """The text without halves of surrogate pairs, which JSON can have and no table."""
+    return text.encode("utf-8", "replace").decode()

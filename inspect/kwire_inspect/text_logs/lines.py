@@ -1,0 +1,150 @@
+"""Lines of log files, in bounded memory: parts of large files, compressed files as a whole.
+
+Takes paths and returns ``Split``s and the lines in them. A line belongs to the split in which it begins, so each line
+of a file is in exactly one split. Positions are of uncompressed bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Self
+
+from kwire_inspect.storage import CHUNK, DamagedStreamError, Window, is_compressed, opened, place, size_of
+
+LONGEST = 4 << 20
+"""The default limit of the bytes of a line. Parsing JSON takes up to 30 times as much memory."""
+
+MOST_PROBLEMS = 1000
+"""How many long lines of a file are reported."""
+
+Line = tuple[int, bytes]
+"""The position of a line, and its bytes without the line break."""
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """The lines of a file that begin from ``start`` on and before ``end``; ``None`` is the end of the file.
+    ``stamp`` is that of an object when it was split."""
+
+    path: str
+    start: int = 0
+    end: int | None = None
+    stamp: str = ""
+
+    def has(self, position: int) -> bool:
+        return self.start <= position and (self.end is None or position < self.end)
+
+
+def splits(files: Sequence[str], size: int) -> list[Split]:
+    """Parts of ``size`` bytes or less; compressed files, and those that cannot be read, are one."""
+    return [split for path in files for split in _splits(path, size)]
+
+
+class Lines:
+    """The lines of a file from the first one that begins at or after ``start``.
+
+    ``problems`` lists the errors of the file with their positions: it cannot be opened or decompressed, or a line has
+    more than ``longest`` bytes, and is skipped. ``with`` closes the file even if lines are left.
+    """
+
+    def __init__(self, path: str, start: int = 0, longest: int = LONGEST, stamp: str = "") -> None:
+        self.problems: list[tuple[int, str]] = []
+        self._longest = longest
+        self._lines = self._read(path, start, stamp)
+        self._back: list[Line] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        self._lines.close()
+
+    def __iter__(self) -> Iterator[Line]:
+        return self
+
+    def __next__(self) -> Line:
+        return self._back.pop() if self._back else next(self._lines)
+
+    def give_back(self, line: Line) -> None:
+        """Make this line the next one."""
+        self._back.append(line)
+
+    def _read(self, path: str, start: int, stamp: str) -> Generator[Line, None, None]:
+        position = max(start - 1, 0)  # one byte more shows whether a line begins at start
+        rest: list[bytes] = []
+        size = 0
+        skipping = start > 0
+        blocks = _blocks(path, position, stamp)
+        try:
+            for block in blocks:
+                first, *others = block.split(b"\n")
+                size += len(first)
+                if size <= self._longest:
+                    rest.append(first)
+                else:
+                    rest.clear()
+                if not others:
+                    continue
+                if not skipping:
+                    yield from self._whole(position, rest, size)
+                skipping = False
+                position += size + 1
+                for line in others[:-1]:
+                    if len(line) <= self._longest:
+                        yield position, line
+                    else:
+                        self._skipped(position, len(line))
+                    position += len(line) + 1
+                rest = [others[-1]]
+                size = len(others[-1])
+        except DamagedStreamError as error:
+            self.problems.append((position + size, str(error)))
+        except OSError as error:
+            self.problems.append((position + size, f"cannot be read: {error.strerror or error}"))
+        finally:
+            blocks.close()
+        if size and not skipping:
+            yield from self._whole(position, rest, size)
+
+    def _whole(self, position: int, parts: list[bytes], size: int) -> Iterator[Line]:
+        if size <= self._longest:
+            yield position, b"".join(parts)
+        else:
+            self._skipped(position, size)
+
+    def _skipped(self, position: int, size: int) -> None:
+        if len(self.problems) < MOST_PROBLEMS:
+            reason = f"a line of {size} bytes is skipped: the option maxLine allows {self._longest}"
+            self.problems.append((position, reason))
+
+
+def _splits(path: str, size: int) -> Iterator[Split]:
+    try:
+        length = size_of(path)
+        whole = length <= size or is_compressed(path)
+    except OSError:
+        whole = True  # the reader of the file reports the error
+    if whole:
+        yield Split(path)
+        return
+    stamp = place(path).listed_stamp()
+    for start in range(0, length, size):
+        end = start + size
+        yield Split(path, start, end if end < length else None, stamp)
+
+
+def _blocks(path: str, start: int, stamp: str) -> Generator[bytes, None, None]:
+    if start:
+        with opened(path, expected=stamp) as file:
+            file.seek(start)
+            while block := file.read(CHUNK):
+                yield block
+        return
+    window = Window(path)
+    try:
+        while window.advance(len(window.buffer)):
+            for at in range(0, len(window.buffer), CHUNK):
+                yield window.buffer[at : at + CHUNK]
+    finally:
+        window.close()

@@ -1,0 +1,122 @@
+"""Dumps of a broker's metrics as rows of CLIENTS: how often software used versions that are deprecated [KIP-896].
+
+A broker of 3.7 or newer counts such requests since its start by API, version and software, without ids and addresses:
+``kafka.network:type=RequestMetrics,name=DeprecatedRequestsPerSec,request=Fetch,version=2,clientSoftwareName=…``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from kwire.protocol import MessageRegistry
+from kwire.request_log.line import known_software
+from kwire_inspect.options import BrokenInputError
+from kwire_inspect.tables.clients import METRICS
+from kwire_inspect.text_logs.dumps import MOST_COUNTED, Problem, series_of
+from kwire_inspect.text_logs.refusals import api_keys
+from kwire_inspect.unread import NO_DEPRECATED
+
+MOST_SERIES = 100_000
+"""A broker has some hundreds at most."""
+NONE = dict.fromkeys(("errors", "refused", "connections", "bytes", "begun"), 0)
+"""What metrics do not count."""
+NAMELESS = "a series without API and version of the requests"
+_VERSION = re.compile(r"[0-9]{1,4}")
+FETCH, BY_CONSUMERS, BY_FOLLOWERS = "Fetch", "FetchConsumer", "FetchFollower"
+"""Fetch requests are counted twice: by this name, and by one that says who sent them."""
+
+
+class Counted(NamedTuple):
+    """What a broker counts requests by."""
+
+    request: str
+    version: int
+    software_name: str | None
+    software_version: str | None
+
+
+def metrics_batches(
+    path: str, schema: pa.Schema, protocol: MessageRegistry, *, failfast: bool = False
+) -> Iterator[pa.RecordBatch]:
+    """The rows of a dump, with the columns of COUNTED in ``schema``. What cannot be read is a ``_corrupt`` row, or
+    raises :class:`BrokenInputError` with ``failfast``."""
+    problems: list[Problem] = []
+    rows = [*_rows(path, _counted(path, problems), protocol, problems)]
+    if not rows and not problems:
+        problems.append((0, NO_DEPRECATED))
+    for position, reason in problems:
+        if failfast:
+            raise BrokenInputError(path, position, reason)
+        rows.append({**NONE, "source": path, "position": position, "requests": 1, "_corrupt": reason})
+    yield pa.RecordBatch.from_pylist([{name: row.get(name) for name in schema.names} for row in rows], schema=schema)
+
+
+def _counted(path: str, problems: list[Problem]) -> dict[Counted, tuple[int, int | None]]:
+    """The counts and the place of the first series of each: those of several brokers in one dump are added up, and
+    what is in it several times counts as it was last."""
+    found: dict[int, tuple[Counted, int, int | None]] = {}  # by a hash: labels may have kilobytes
+    nameless = None
+    for series in series_of(path, problems):
+        if (counted := _facts(series.labels)) is None:
+            nameless = nameless or (series.position or 0, NAMELESS)
+        elif (labels := hash(frozenset(series.labels.items()))) in found or len(found) < MOST_SERIES:
+            found[labels] = counted, series.requests, series.position
+        else:
+            problems.append((series.position or 0, f"more than {MOST_SERIES:,} series: the others are left out"))
+            break
+    problems += [nameless] if nameless else []
+    sums: Counter[Counted] = Counter()
+    places: dict[Counted, int | None] = {}
+    for counted, count, position in found.values():
+        sums[counted] = min(sums[counted] + count, MOST_COUNTED)
+        places.setdefault(counted, position)
+    return {counted: (count, places[counted]) for counted, count in sums.items()}
+
+
+def _facts(labels: dict[str, str]) -> Counted | None:
+    """What a series counts."""
+    request, version = labels.get("request"), labels.get("version", "")
+    if not request or not _VERSION.fullmatch(version):
+        return None
+    name, number = (known_software(labels.get(label)) for label in ("clientsoftwarename", "clientsoftwareversion"))
+    return Counted(request, int(version), name, number)
+
+
+def _rows(
+    path: str,
+    found: dict[Counted, tuple[int, int | None]],
+    protocol: MessageRegistry,
+    problems: list[Problem],
+) -> Iterator[dict[str, Any]]:
+    unknown = None
+    for counted, (count, position) in found.items():
+        name = FETCH if counted.request == BY_CONSUMERS else counted.request
+        if name == BY_FOLLOWERS:
+            continue  # brokers are no clients
+        if counted.request == FETCH:
+            if counted._replace(request=BY_CONSUMERS) in found:
+                continue
+            count -= found.get(counted._replace(request=BY_FOLLOWERS), (0, None))[0]
+        key = api_keys(protocol).get(name.replace("_", "").upper())
+        if key is None:
+            unknown = unknown or (position or 0, name)
+        elif count > 0:
+            yield {
+                **NONE,
+                "seen_in": METRICS,
+                "software_name": counted.software_name,
+                "software_version": counted.software_version,
+                "api_key": key,
+                "api": protocol.api_names[key],
+                "version": counted.version,
+                "requests": count,
+                "source": path,
+                "position": position,
+            }
+    if unknown:
+        problems.append((unknown[0], f"requests of an API that is unknown here: {unknown[1]}"))

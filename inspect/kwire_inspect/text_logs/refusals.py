@@ -1,0 +1,198 @@
+"""Entries of a broker's server.log that say it refused a request, as rows of REFUSALS.
+
+A broker that does not support the version of a request, or whose listener does not serve its API, closes the
+connection before the request is logged: only these entries show it. An entry is a line that names the connection,
+followed by the exception. Brokers since 1.0 write two entries for each refusal ::
+
+    [2026-11-21 18:22:25,415] ERROR Closing socket for 127.0.0.1:9092-127.0.0.1:54556-1-0 because of error (kafka.…
+    org.apache.kafka.common.errors.UnsupportedVersionException: Received request for api with key 0 (Produce) and …
+    [2026-11-21 18:22:25,470] ERROR Exception while processing request from 127.0.0.1:9092-127.0.0.1:54556-1-0 (ka…
+    org.apache.kafka.common.errors.UnsupportedVersionException: Received request for api with key 0 (Produce) and …
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from datetime import tzinfo
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from kwire.request_log import located, micros
+from kwire_inspect.connections.context import Columns
+from kwire_inspect.rows import LAYOUTS, Row
+from kwire_inspect.text_logs.hosts import peers
+from kwire_inspect.text_logs.lines import Lines, Split
+
+if TYPE_CHECKING:
+    from kwire.protocol import MessageRegistry
+
+NEAR = 64 << 10
+"""The largest distance in bytes between two entries for one refusal: several threads write at the same time."""
+
+MOST_LINES, MOST_BYTES = 300, 1 << 20
+"""How far the end of an entry is looked for."""
+
+LONGEST_MESSAGE = 1_000
+PREFIX = 200
+"""How many bytes before a message are searched for its time."""
+
+_FIRST = re.compile(
+    rb"Closing socket for (?P<closing>\S+) because of error"
+    rb"|Exception while processing request from (?P<from>[^\s\\\"]+)"
+    rb"|(?:Unexpected error from|Failed authentication with) /?(?P<host>[^\s\\\";]+)"
+    rb"(?: \(channelId=(?P<channel>[^\s)]+)\))?"
+)
+"""The last two are for clients that authenticate."""
+
+_COLLECTED = re.compile(
+    r"(?:\S+ std(?:out|err) [FP] |[\w.-]+ +\| |[A-Z][a-z]{2} [ \d]\d [\d:]{8} \S+ [\w./-]+(?:\[\d+\])?: )"
+)
+"""The prefixes that Kubernetes, docker compose and journald add to every line."""
+_BEHIND = re.compile(r"\s|Caused by: |Suppressed: |\.\.\. \d+ |[\w$]+(?:\.[\w$]+)+(?:: |$)")
+"""The lines of an exception and its stack trace."""
+
+_REASONS = (
+    re.compile(
+        r"Received request for api with key (?P<key>-?\d{1,10}) \((?P<api>\w+)\) "
+        r"and unsupported version (?P<version>-?\d{1,10})"
+    ),
+    re.compile(r"Unsupported api with key (?P<key>-?\d{1,10}) \((?P<api>\w+)\) and version (?P<version>-?\d{1,10})"),
+    re.compile(
+        r"Received request api key (?P<api>\w+)(?: with version (?P<version>-?\d{1,10}))? which is not enabled"
+    ),
+    re.compile(
+        r"Error getting request for apiKey: (?P<api>\w+), apiVersion: (?P<version>-?\d{1,10}), "
+        r"connectionId: (?P<connection>[^\s,]+), listenerName: ListenerName\((?P<listener>[^)\r\n]{0,255})\), "
+        r"principal: (?P<principal>[^\r\n]*)"
+    ),
+    re.compile(r"Unexpected Kafka request of type (?P<api>\w+) during SASL handshake"),
+    re.compile(r"Error parsing request header\. Our best guess of the apiKey(?:Id)? is: (?P<key>-?\d{1,10})"),
+    re.compile(r"Unknown API key (?P<key>-?\d{1,10})"),
+)
+"""The patterns are for 4.x, 4.x, 3.x, all, all, all and 1.x."""
+
+_NUMBER = re.compile(r"-?[0-9]{1,10}")
+
+_LAYOUT = LAYOUTS["refusals"]
+
+
+@cache
+def api_keys(protocol: MessageRegistry) -> dict[str, int]:
+    """API keys by the names of constants, without underscores, former ones too."""
+    names = {name.upper(): key for key, name in protocol.api_names.items()}
+    return names | {"ALTERISR": 56, "LISTCLIENTMETRICSRESOURCES": 74}
+
+
+_SAME = ("connection", "api_key", "api", "version", "_corrupt")
+"""Columns that are equal in two entries for one refusal."""
+
+
+def refusal_rows(
+    lines: Lines, split: Split, zone: tzinfo, protocol: MessageRegistry
+) -> Iterator[tuple[int, list[Row]]]:
+    """The refusals whose entry begins in ``split``, each once, with the size of the entry.
+
+    ``lines`` starts ``NEAR`` bytes before the split so that duplicates across the boundary are seen.
+    """
+    seen: dict[tuple[Any, ...], int] = {}
+    for position, line in lines:
+        if position >= split.start and not split.has(position):
+            return
+        first = _FIRST.search(line)
+        if not first:
+            continue
+        text = _entry(line, lines)
+        refusal = _refusal(line, first, text, zone, protocol)
+        if refusal is None:
+            continue
+        key = tuple(refusal.get(column) for column in _SAME)
+        before = seen.get(key, -NEAR - 1)
+        seen = {one: place for one, place in seen.items() if position - place <= NEAR} | {key: position}
+        if position >= split.start and position - before > NEAR:
+            yield len(text), [_LAYOUT.row(source=split.path, position=position, **refusal)]
+
+
+def _entry(line: bytes, lines: Lines) -> str:
+    """The text of an entry: its first line and the lines of the exception that follows."""
+    parts = [_text(line)]
+    size = len(line)
+    for position, other in lines:
+        size += len(other)
+        text = _text(other) if len(parts) < MOST_LINES and size < MOST_BYTES else ""
+        if not _BEHIND.match(text):
+            lines.give_back((position, other))
+            break
+        parts.append(text)
+    return "\n".join(parts)
+
+
+def _text(line: bytes) -> str:
+    """A line without the prefix added by log collectors; for a JSON object, all of its strings."""
+    text = line.decode("utf-8", "replace")
+    if found := _COLLECTED.match(text):
+        text = text[found.end() :]
+    if not text.startswith("{"):
+        return text
+    try:
+        return "\n".join(_strings(json.loads(text)))
+    except (ValueError, RecursionError):
+        return text
+
+
+def _strings(found: Any, depth: int = 0) -> Iterator[str]:
+    if type(found) is str:
+        yield found
+    elif type(found) is dict and depth < 6:
+        for name in sorted(found, key=lambda name: name not in ("log", "message")):
+            yield from _strings(found[name], depth + 1)
+
+
+def _refusal(
+    line: bytes, first: re.Match[bytes], text: str, zone: tzinfo, protocol: MessageRegistry
+) -> Columns | None:
+    """The columns of an entry; ``None`` if it is not about a refusal."""
+    found = next((match for reason in _REASONS if (match := reason.search(text))), None)
+    if found is None:
+        cut = "\n" not in text.strip() and not first["host"]
+        reason = "a request was refused, but the entry ends before the reason"
+        return {"_corrupt": reason} if cut else None
+    told = found.groupdict()
+    key, api = _api(protocol, told.get("key"), told.get("api"))
+    version = told.get("version")
+    begin = text.rfind("\n", 0, found.start()) + 1
+    said = text[begin : found.end()].strip()
+    return {
+        **_peers(first, told.get("connection")),
+        "time": _time(line, first, zone),
+        "api_key": key,
+        "api": api,
+        "version": None if version is None else int(version),
+        "listener": told.get("listener"),
+        "principal": told.get("principal"),
+        "message": said[:LONGEST_MESSAGE],
+    }
+
+
+def _peers(first: re.Match[bytes], told: str | None) -> Columns:
+    """Taken from the name of the connection; old brokers write it only in the reason, or not at all."""
+    name = first["closing"] or first["from"] or first["channel"]
+    connection = name.decode("utf-8", "replace") if name else told
+    if connection is None:
+        return {"client_host": first["host"].decode("utf-8", "replace")}
+    return peers(connection)
+
+
+def _api(protocol: MessageRegistry, key: str | None, api: str | None) -> tuple[int | None, str | None]:
+    """Number and name of an API; brokers write the number, the name, or the name as a constant."""
+    if key is None and api is not None and _NUMBER.fullmatch(api):
+        key, api = api, None
+    number = int(key) if key is not None else api_keys(protocol).get((api or "").replace("_", "").upper())
+    return number, protocol.api_names.get(number, api) if number is not None else api
+
+
+def _time(line: bytes, first: re.Match[bytes], zone: tzinfo) -> int | None:
+    mark = first[0].decode("utf-8", "replace")
+    found = located(line.decode("utf-8", "replace"), mark)
+    return micros(found[0][-PREFIX:], zone) if found else None

@@ -1,0 +1,197 @@
+"""Lines of a request log as rows of EXCHANGES.
+
+Columns that take time to compute and are not needed are null.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import tzinfo
+from typing import TYPE_CHECKING
+
+from kwire.request_log import RequestLogError, RequestLogLine, micros, parse_line
+from kwire_inspect.connections.answers import error_codes, throttle_ms
+from kwire_inspect.connections.context import Columns, RequestContext
+from kwire_inspect.connections.identity import Client
+from kwire_inspect.rows import LAYOUTS
+from kwire_inspect.text_logs.bodies import inner_payloads, opened, payloads
+from kwire_inspect.text_logs.fast_path import MARK, fast_row
+from kwire_inspect.text_logs.hosts import peers
+from kwire_inspect.text_logs.lines import Line, Lines, Split
+from kwire_kafka import ApiKey
+
+if TYPE_CHECKING:
+    from kwire.protocol import Request, Response
+    from kwire_inspect.projection import Projection
+    from kwire_inspect.rows import Row
+
+MOST_LINES, MOST_BYTES = 2_000, 4 << 20
+"""How far the end of an entry is searched for."""
+
+LAYOUT = 80
+"""The number of characters before a message that may belong to its layout."""
+
+_LAYOUT = LAYOUTS["logged_exchanges"]
+_USUAL_TIME = re.compile(rb"\[(\d{4}-\d\d-\d\d \d\d:\d\d):(\d\d)[,.](\d{3})\] [A-Z]+ ?")
+_SECOND, _MILLISECOND = 1_000_000, 1_000
+_TEXT = re.compile(rb"Completed request:\s*(?:RequestHeader\(|\{api_key=|Name:)")
+_END = b";totalTime:"
+_ACKS_0 = re.compile(r"\backs=0\b")
+
+
+def request_entries(lines: Lines, split: Split) -> Iterator[Line]:
+    """The lines of a split that are about requests. In logs of brokers before 2.8, values may contain line breaks:
+    then an entry has all lines up to the end of the message, even after the split."""
+    for position, line in lines:
+        if not split.has(position):
+            return
+        if MARK not in line:
+            continue
+        if _END not in line and _TEXT.search(line):
+            line = _to_the_end(line, lines)
+        yield position, line
+
+
+def _to_the_end(line: bytes, lines: Lines) -> bytes:
+    """``line`` and the lines after it up to the end of the message; ``line`` alone if there is no such end."""
+    ahead: list[Line] = []
+    size = len(line)
+    for position, other in lines:
+        ahead.append((position, other))
+        size += len(other)
+        if _END in other and MARK not in other:
+            return b"\n".join([line, *(part for _, part in ahead)])
+        if MARK in other or len(ahead) >= MOST_LINES or size > MOST_BYTES:
+            break
+    for unused in reversed(ahead):
+        lines.give_back(unused)
+    return line
+
+
+class RequestRows:
+    """Makes rows from lines. ``zone`` is the time zone of the broker, which its log does not include."""
+
+    def __init__(self, projection: Projection, zone: tzinfo) -> None:
+        self._zone = zone
+        self._projection = projection
+        self._protocol = projection.protocol
+        self._clock = Clock(zone)
+        self._shown = bool(projection.columns & {"request", "response", "reason"})
+
+    def rows(self, source: str, position: int, line: bytes, *, retry: bool = True) -> list[Row]:
+        """The row of a line, and one for the content of an Envelope; no rows for lines of other kinds.
+
+        A broken line is a ``_corrupt`` row. If a whole line follows half-written ones, as after a crash, it has a row
+        as well, with ``retry``.
+        """
+        start = line.find(MARK)
+        if start < 0:
+            return []
+        try:
+            rows = fast_row(source, position, line, start, self._clock.time, self._projection, self._shown)
+        except (ValueError, RecursionError):
+            rows = None
+        if rows is not None:
+            return rows
+        try:
+            found = parse_line(line.decode("utf-8", "replace"))
+            return list(self._of(found, source, position)) if found else []
+        except RecursionError:
+            return [_LAYOUT.corrupt(source, position, "JSON too deeply nested")]
+        except RequestLogError as error:
+            rows = [_LAYOUT.corrupt(source, position, error.reason)]
+            last = line.rfind(MARK, start + len(MARK))
+            if last >= 0 and retry:
+                begin = max(line.rfind(MARK, 0, last) + len(MARK), last - LAYOUT)
+                rows += self.rows(source, position + begin, line[begin:], retry=False)
+            return rows
+
+    def _of(self, line: RequestLogLine, source: str, position: int) -> Iterator[Row]:
+        header = line.header
+        shared = {"source": source, "position": position, "time": line.time(self._zone), **_of_connection(line)}
+        answered = line.response is not None or line.response_text is not None
+        software_name, software_version = line.software
+        yield _LAYOUT.row(
+            **shared,
+            **peers(line.connection, forwarded=bool(line.is_forwarded)),
+            api_key=header.api_key,
+            api=self._protocol.api_names.get(header.api_key),
+            version=header.api_version,
+            correlation_id=header.correlation_id,
+            client_id=header.client_id,
+            software_name=software_name,
+            software_version=software_version,
+            principal=line.principal,
+            outcome="none" if _asks_for_none(line) else "answered",
+            error_codes=line.error_codes if answered else None,
+            throttle_ms=line.response_throttle_ms,
+            response_version=line.body_version if answered else None,
+            forwarded=bool(line.is_forwarded),
+            **(payloads(self._protocol, line) if self._shown else {}),
+        )
+        if content := opened(self._protocol, line):
+            yield self._enveloped(line, shared, *content)
+
+    def _enveloped(self, line: RequestLogLine, shared: Columns, request: Request, response: Response | None) -> Row:
+        """The content of an Envelope that the controller refused; only its principal would identify the client."""
+        codes = throttle = None
+        if response is not None and response.message is not None:
+            codes, throttle = error_codes(response.message), throttle_ms(response.message)
+        return _LAYOUT.row(
+            **shared,
+            **peers(line.connection, forwarded=True),
+            **RequestContext(request.header, Client(), self._protocol).columns,
+            correlation_id=request.header.correlation_id,
+            outcome="unanswered" if response is None else "answered",
+            error_codes=codes,
+            throttle_ms=throttle,
+            response_version=None if response is None else response.version,
+            forwarded=True,
+            reason=None if response else "the response to its Envelope contains none",
+            **(inner_payloads(self._protocol, request, response) if self._shown else {}),
+        )
+
+
+def _of_connection(line: RequestLogLine) -> Columns:
+    """Durations and listener, which are also those of the content of an Envelope."""
+    waits = (line.request_queue_time_ms, line.response_queue_time_ms, line.send_time_ms)
+    known = [wait for wait in waits if wait is not None]
+    return {
+        "latency_ms": line.total_time_ms,
+        "queue_ms": sum(known) if known else None,
+        "local_ms": line.local_time_ms,
+        "remote_ms": line.remote_time_ms,
+        "listener": line.listener,
+        "security_protocol": line.security_protocol,
+    }
+
+
+def _asks_for_none(line: RequestLogLine) -> bool:
+    """Whether the client expects no response: Produce with acks 0."""
+    if line.header.api_key != ApiKey.PRODUCE:
+        return False
+    if line.request is not None:
+        return line.request.get("acks") == 0
+    return _ACKS_0.search(line.request_text or "") is not None
+
+
+class Clock:
+    """Reads the times before messages: most have the same layout and minute as the previous one."""
+
+    def __init__(self, zone: tzinfo) -> None:
+        self._zone = zone
+        self._minute = (b"", 0)
+
+    def time(self, prefix: bytes) -> int | None:
+        """Microseconds since the epoch; ``None`` if there is no time. ``prefix`` is everything before a message."""
+        usual = _USUAL_TIME.fullmatch(prefix)
+        if usual is None:
+            return micros(prefix.decode("utf-8", "replace"), self._zone)
+        minute, second, millisecond = usual.groups()
+        if self._minute[0] != minute:
+            begin = micros(f"{minute.decode()}:00", self._zone)
+            if begin is None:
+                return None
+            self._minute = minute, begin
+        return self._minute[1] + int(second) * _SECOND + int(millisecond) * _MILLISECOND

@@ -1,0 +1,357 @@
+"""One TLS connection: its handshake, the keys of both directions, and what it carries [RFC 5246, RFC 8446]."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any
+
+from kwire.connection.events import CLIENT, SERVER, Direction
+from kwire_inspect.capture import Connection, Piece
+from kwire_inspect.tls.hello import TLS_1_3, Hello, NotDecryptedError, NotTlsError, client_random, server_hello
+from kwire_inspect.tls.key_log import APPLICATION, HANDSHAKE, MASTER, KeyLog
+from kwire_inspect.tls.records import (
+    APPLICATION_DATA,
+    CHANGE_CIPHER_SPEC,
+    CLIENT_HELLO,
+    FINISHED,
+    KEY_UPDATE,
+    SERVER_HELLO,
+    Messages,
+    Record,
+    Records,
+)
+from kwire_inspect.tls.records import HANDSHAKE as HANDSHAKE_RECORD
+from kwire_inspect.unread import ENDED_EARLY, HANDSHAKE_LOST, NO_LIBRARY, NO_SECRETS, OTHER_SECRETS
+
+if TYPE_CHECKING:
+    from kwire_inspect.tls.protection import Opened, Protection
+
+MOST_HELD = 1 << 18
+"""How many bytes of a connection wait at most until something was decrypted: those of its handshake."""
+TRIES, MORE_TRIES, MOST_TRIES = 2000, 4, 20_000
+"""How many numbers records are tried with after losses, how many more for each that was opened, and at most."""
+SMALLEST = 22
+"""How many bytes the smallest record takes, with its header."""
+MOST_KEYS = 1000
+"""How many updates of keys are followed in a connection that is stored."""
+
+
+class SecretsMissingError(NotDecryptedError):
+    """The key log does not have all secrets of a connection; it may have them later."""
+
+
+@dataclass(slots=True, eq=False)
+class Lane:
+    """One direction: the keys for the record with the next ``number``, and the ``following`` keys, if they are known.
+
+    ``lost`` is about how many bytes were lost since a record was opened; ``dropped`` says that this was not told yet.
+    Stored are not the keys but how often they have ``changed``: they follow from the key log again.
+    """
+
+    direction: Direction
+    records: Records = field(default_factory=Records)
+    messages: Messages = field(default_factory=Messages)
+    protection: Protection | None = None
+    following: Protection | None = None
+    number: int = 0
+    changed: int = 0
+    lost: int = 0
+    dropped: bool = False
+    tries: int = TRIES
+
+    def __getstate__(self) -> dict[str, Any]:
+        hidden = {"protection": None, "following": None}
+        return {one.name: getattr(self, one.name) for one in fields(self)} | hidden
+
+    def __setstate__(self, stored: dict[str, Any]) -> None:
+        for name, value in stored.items():
+            setattr(self, name, value)
+
+    def restore(self, changed: int, number: int) -> None:
+        """Use the keys that it had, after those with which it began."""
+        self.changed = 0
+        for _ in range(changed):
+            self.advance()
+        self.number = number
+
+    def protect(self, protection: Protection, following: Protection | None = None) -> None:
+        """Use other keys from the next record on."""
+        self.protection, self.following, self.number = protection, following, 0
+
+    def advance(self) -> None:
+        """Use the following keys."""
+        if self.following is not None:
+            self.protect(self.following, self.following.next())
+            self.changed += 1
+
+    def open(self, record: Record) -> Opened | None:
+        """The contents of the next record; ``None`` if the keys do not fit, whatever its number is."""
+        assert self.protection is not None
+        opened = self.protection.open(self.number, record.header, record.fragment)
+        if opened is None and self.lost:
+            opened = self._after_loss(record, self.protection)
+        if opened is not None:
+            self.number += 1
+            self.lost, self.tries = 0, min(self.tries + MORE_TRIES, MOST_TRIES)
+        return opened
+
+    def _after_loss(self, record: Record, protection: Protection) -> Opened | None:
+        """Try the numbers that a record can have if others were lost, also with the keys that follow."""
+        most = self.lost // SMALLEST + 2
+        tries = [(protection, number) for number in range(self.number + 1, self.number + 1 + min(most, self.tries))]
+        if self.following is not None:
+            tries += [(self.following, number) for number in range(min(most, self.tries))]
+        for keys, number in tries[: self.tries]:
+            self.tries -= 1
+            if (opened := keys.open(number, record.header, record.fragment)) is not None:
+                if keys is not protection:
+                    self.advance()
+                self.number = number
+                return opened
+        return None
+
+
+class TlsConnection:
+    """Makes the pieces of what a connection carries from its own, if the key log has its secrets.
+
+    Until the first record is opened the pieces wait. If it cannot be, they are passed on, with the reason, and all
+    others too: then ``passed`` is true. Secrets that are not there yet are awaited for ``patience`` seconds by the
+    packets' clock. It can be pickled between any two pieces, without any keys, by a pickler that knows the key log.
+    """
+
+    __slots__ = (
+        *("_connection", "_held", "_hello", "_keys", "_known", "_lanes", "_lost_keys", "_patience", "_random"),
+        *("_server", "_waiting", "opened", "passed"),
+    )
+
+    def __init__(self, connection: Connection, keys: KeyLog, patience: float = 0.0) -> None:
+        self.passed = False
+        self.opened = False
+        self._connection = connection
+        self._keys = keys
+        self._patience = patience
+        self._lost_keys = False  # while it was stored
+        self._known: int | None = None  # what there was of secrets when it was not enough
+        self._server: Direction = SERVER
+        self._begin()
+
+    def _begin(self) -> None:
+        self._lanes = {direction: Lane(direction) for direction in (CLIENT, SERVER)}
+        self._waiting: list[Piece] = []
+        self._held = 0
+        self._hello: Hello | None = None
+        self._random = b""
+
+    def __setstate__(self, stored: tuple[None, dict[str, Any]]) -> None:
+        for name, value in stored[1].items():
+            setattr(self, name, value)
+        if self._hello is None or self._known is not None or self.passed:
+            return
+        places = [(lane, lane.changed, lane.number) for lane in self._lanes.values()]
+        try:
+            if any(changed > MOST_KEYS for _, changed, _ in places):
+                raise SecretsMissingError
+            self._agreed(self._hello, self._server)
+            for lane, changed, number in places:
+                lane.restore(changed, number)
+        except NotDecryptedError:
+            self._lost_keys = True
+
+    @property
+    def held(self) -> int:
+        """How many bytes wait."""
+        return self._held + sum(lane.records.held for lane in self._lanes.values())
+
+    @property
+    def _is_13(self) -> bool:
+        return self._hello is not None and self._hello.version == TLS_1_3
+
+    def drop(self, piece: Piece) -> Iterator[Piece]:
+        """Give up the bytes that wait; ``piece`` says where that happens."""
+        if not self.opened:
+            yield from self._pass_on(OTHER_SECRETS)
+        for lane in self._lanes.values():
+            lane.records.gap(0)
+            lane.lost += 1
+            lane.dropped = True
+
+    def feed(self, piece: Piece) -> Iterator[Piece]:
+        """The pieces of contents that a piece completes."""
+        if self.passed:
+            piece.connection = self._connection
+            yield piece
+            return
+        if self._lost_keys:
+            yield from self._closed_to(piece)
+            return
+        if not self.opened:
+            self._waiting.append(piece)
+            self._held += len(piece.data)
+        if self._known is not None:
+            yield from self.retry(piece)
+            return
+        try:
+            yield from self._read(piece)
+        except (NotDecryptedError, NotTlsError) as reason:
+            if self.opened:
+                self._lanes[piece.direction].records.search(len(piece.data))
+                yield _gap(piece)
+            elif isinstance(reason, SecretsMissingError) and self._has_patience(piece):
+                self._known = self._progress()
+            else:
+                yield from self._pass_on(str(reason))
+
+    def retry(self, now: Piece) -> Iterator[Piece]:
+        """If secrets are awaited, look for them again; give them up if it is too late when ``now`` is."""
+        if self._known is None:
+            return
+        if self._progress() != self._known:
+            self._known, waiting = None, self._waiting
+            self._begin()
+            for piece in waiting:
+                yield from self.feed(piece)
+        elif not self._has_patience(now):
+            self._known = None
+            yield from self._pass_on(NO_SECRETS)
+
+    def _secrets(self) -> Mapping[str, bytes]:
+        """What the key log has of the connection, or of its session."""
+        secrets = self._keys.of(self._random)
+        return self._keys.of(self._hello.session) if not secrets and self._hello is not None else secrets
+
+    def _progress(self) -> int:
+        """A number that changes when more secrets may help."""
+        return len(self._secrets()) + self._keys.has_sessions
+
+    def _has_patience(self, now: Piece) -> bool:
+        return now.kind != "closed" and self._held <= MOST_HELD and now.time - self._waiting[0].time < self._patience
+
+    def _closed_to(self, piece: Piece) -> Iterator[Piece]:
+        """From here on the key log has the secrets no more: another connection, as far as what follows knows."""
+        yield Piece(self._connection, "closed", CLIENT, b"", 0, piece.time, piece.source, piece.position)
+        self._connection = replace(self._connection, started=piece.time)
+        yield from self._pass_on(NO_SECRETS)
+        yield from self.feed(piece)
+
+    def _read(self, piece: Piece) -> Iterator[Piece]:
+        lane = self._lanes[piece.direction]
+        if piece.kind == "closed":
+            yield from self._closed(piece)
+            return
+        if lane.dropped:
+            lane.dropped = False
+            yield _gap(piece)
+        if piece.kind == "gap":
+            if not self.opened:
+                raise NotDecryptedError(HANDSHAKE_LOST)
+            yield from self._lost(lane, piece)
+            return
+        for record in lane.records.feed(piece.data):
+            yield from self._record(lane, record, piece)
+        if not self.opened and self._held > MOST_HELD:
+            raise NotDecryptedError(OTHER_SECRETS)
+
+    def _closed(self, piece: Piece) -> Iterator[Piece]:
+        """The end, after what is lost of records that are cut off."""
+        if not self.opened:
+            raise NotDecryptedError(ENDED_EARLY)
+        for lane in self._lanes.values():
+            if lane.records.held or lane.dropped:
+                yield replace(_gap(piece), direction=lane.direction)
+        yield piece
+
+    def _record(self, lane: Lane, record: Record, piece: Piece) -> Iterator[Piece]:
+        kind, contents = record.header[0], record.fragment
+        if kind == CHANGE_CIPHER_SPEC:
+            self._changed(lane)
+            return
+        if lane.protection is not None and (kind == APPLICATION_DATA or not self._is_13):
+            lane.lost += record.lost
+            opened = lane.open(record)
+            if opened is None:
+                yield from self._failed(lane, record, piece)
+                return
+            if not self.opened:
+                self.opened, self._waiting, self._held = True, [], 0
+            kind, contents = opened
+        if kind == HANDSHAKE_RECORD:
+            for message, body in lane.messages.feed(contents):
+                self._message(lane, message, body)
+        elif kind == APPLICATION_DATA and self.opened and contents:
+            yield replace(piece, data=contents, size=len(contents))
+
+    def _message(self, lane: Lane, kind: int, body: bytes) -> None:
+        if kind == CLIENT_HELLO:
+            self._random = client_random(body)
+            if not self._keys.of(self._random) and not self._keys.has_sessions:
+                raise SecretsMissingError(NO_SECRETS)
+        elif kind == SERVER_HELLO:
+            if (hello := server_hello(body)) is not None:
+                self._hello = hello
+                self._agreed(hello, lane.direction)
+        elif self._is_13 and kind in (FINISHED, KEY_UPDATE):
+            lane.advance()
+
+    def _agreed(self, hello: Hello, server: Direction) -> None:
+        """Note the keys after the server's hello: in TLS 1.3 they are used at once, others after the handshake."""
+        secrets, self._server = self._secrets(), server
+        try:
+            from kwire_inspect.tls.protection import protections12, protections13
+
+            if hello.version == TLS_1_3:
+                first = protections13(hello.suite, secrets, HANDSHAKE)
+                then = protections13(hello.suite, secrets, APPLICATION)
+                for lane, now, following in zip(self._ordered(server), first, then, strict=True):
+                    lane.protect(now, following)
+            else:
+                both = protections12(hello.suite, secrets[MASTER], self._random, hello.random, etm=hello.etm)
+                for lane, later in zip(self._ordered(server), both, strict=True):
+                    lane.following = later
+        except KeyError:
+            raise SecretsMissingError(NO_SECRETS) from None
+        except ImportError:
+            raise NotDecryptedError(NO_LIBRARY) from None
+
+    def _ordered(self, server: Direction) -> tuple[Lane, Lane]:
+        """The lanes of the client and of the server of TLS, who are what the capture has if that is not a guess."""
+        client = CLIENT if server == SERVER else SERVER
+        return self._lanes[client], self._lanes[server]
+
+    def _changed(self, lane: Lane) -> None:
+        """In TLS 1.2 the direction is protected from now on; in TLS 1.3 this means nothing."""
+        if not self._is_13:
+            lane.advance()
+
+    def _lost(self, lane: Lane, piece: Piece) -> Iterator[Piece]:
+        """A gap in what is carried, for one in the connection."""
+        size = lane.records.gap(piece.size)
+        if size is None:
+            return
+        lane.lost += max(piece.size, 1)
+        overhead = lane.protection.overhead if lane.protection else 0
+        known = max(size - overhead, 0) if size and overhead else 0
+        yield replace(piece, size=known)
+
+    def _failed(self, lane: Lane, record: Record, piece: Piece) -> Iterator[Piece]:
+        """A record that does not open: it is lost, or there never were the right keys."""
+        if not self.opened:
+            raise NotDecryptedError(OTHER_SECRETS)
+        lane.records.search(len(record.fragment))
+        lane.lost += len(record.fragment)
+        yield _gap(piece)
+
+    def _pass_on(self, reason: str) -> Iterator[Piece]:
+        """The pieces as they are, with the reason why they are not decrypted."""
+        self.passed = True
+        if reason:
+            self._connection = replace(self._connection, encryption=reason)
+        for waiting in self._waiting:
+            waiting.connection = self._connection
+            yield waiting
+        self._waiting, self._held, self._lanes = [], 0, {}
+
+
+def _gap(piece: Piece) -> Piece:
+    """A loss of unknown size, where a piece is."""
+    return replace(piece, kind="gap", data=b"", size=0)

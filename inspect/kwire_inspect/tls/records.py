@@ -1,0 +1,150 @@
+"""The records and handshake messages in one direction of a connection, also after lost bytes [RFC 8446 4, 5.1]."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kwire_inspect.tls.hello import NotTlsError
+
+HEADER = 5
+CHANGE_CIPHER_SPEC, ALERT, HANDSHAKE, APPLICATION_DATA = 20, 21, 22, 23
+TYPES = {CHANGE_CIPHER_SPEC, ALERT, HANDSHAKE, APPLICATION_DATA}
+LARGEST = (1 << 14) + 2048
+"""The largest protected record [RFC 5246 6.2.3]."""
+CLIENT_HELLO, SERVER_HELLO, FINISHED, KEY_UPDATE = 1, 2, 20, 24
+LARGEST_HELLO = 1 << 16
+
+
+@dataclass(slots=True, eq=False)
+class Record:
+    """A record. ``lost`` is about how many bytes were lost before it, if it had to be searched; 0 if it had not."""
+
+    header: bytes
+    fragment: bytes
+    lost: int = 0
+
+
+class Records:
+    """Cuts bytes into records. After a loss within one record the next is known; after others it is searched."""
+
+    __slots__ = ("_buffer", "_intact", "_lost", "_skip")
+
+    def __init__(self) -> None:
+        self._buffer = b""
+        self._intact = True
+        self._skip = 0  # bytes left of a record that is lost in part
+        self._lost = 0  # bytes since the next record is searched; 0 if it is known where it begins
+
+    @property
+    def held(self) -> int:
+        return len(self._buffer)
+
+    def feed(self, data: bytes) -> Iterator[Record]:
+        """The records that end in ``data``. ``NotTlsError`` if it has none although nothing was lost."""
+        skipped = min(self._skip, len(data))
+        self._skip -= skipped
+        self._buffer = buffer = self._buffer + data[skipped:]
+        at = 0
+        while True:
+            if self._lost:
+                at, found = _searched(buffer, at)
+                if not found:
+                    break
+            if len(buffer) < at + HEADER:
+                break
+            header = buffer[at : at + HEADER]
+            if not _is_header(header):
+                if self._intact:
+                    raise NotTlsError
+                self._lost = 1
+                continue
+            end = at + HEADER + int.from_bytes(header[3:], "big")
+            if end > len(buffer):
+                break
+            lost, self._lost = self._lost, 0
+            self._buffer = buffer[end:]  # where an error of the caller leaves it
+            yield Record(header, buffer[at + HEADER : end], lost)
+            at = end
+        self._buffer = buffer[at:]
+
+    def gap(self, size: int) -> int | None:
+        """Note that ``size`` bytes are lost, 0 if their number is unknown. The size of the record that is lost with
+        them, 0 if it is unknown what is; ``None`` if that was known already."""
+        self._intact = False
+        if self._skip >= size > 0:
+            self._skip -= size
+            return None
+        buffer, self._buffer = self._buffer, b""
+        if len(buffer) >= HEADER and not self._lost and not self._skip:
+            known = int.from_bytes(buffer[3:5], "big")
+            if 0 < size <= HEADER + known - len(buffer):
+                self._skip = HEADER + known - len(buffer) - size
+                return known
+        self.search(len(buffer) + max(size - self._skip, 1))
+        self._skip = 0
+        return 0
+
+    def search(self, lost: int) -> None:
+        """Search for the next record, after the loss of so many bytes."""
+        self._lost += max(lost, 1)
+
+
+def _searched(buffer: bytes, at: int) -> tuple[int, bool]:
+    """Where a record begins, from ``at`` on, after which another does or the bytes end; or from where on to search
+    when there are more."""
+    first = len(buffer)
+    while (at := buffer.find(b"\x17\x03\x03", at)) >= 0:
+        size = int.from_bytes(buffer[at + 3 : at + 5], "big")
+        end = at + HEADER + size
+        if len(buffer) < at + HEADER or (size <= LARGEST and len(buffer) < end):
+            first = min(first, at)
+        elif 0 < size <= LARGEST and (len(buffer) == end or _may_begin(buffer[end : end + HEADER])):
+            return at, True
+        at += 1
+    return min(first, max(len(buffer) - 2, 0)), False
+
+
+def _may_begin(header: bytes) -> bool:
+    """Whether this, perhaps cut off, is the beginning of a record."""
+    return header[0] in TYPES and header[1:2] in (b"", b"\3") and int.from_bytes(header[3:5], "big") <= LARGEST
+
+
+def _is_header(header: bytes) -> bool:
+    return header[0] in TYPES and header[1] == 3 and int.from_bytes(header[3:], "big") <= LARGEST
+
+
+class Messages:
+    """Cuts the contents of handshake records into messages."""
+
+    __slots__ = ("_buffer", "_kind", "_left")
+
+    def __init__(self) -> None:
+        self._buffer = b""
+        self._kind = 0  # of the message of which some bytes are left
+        self._left = 0
+
+    def feed(self, data: bytes) -> Iterator[tuple[int, bytes]]:
+        """The type of every message that ends in ``data``, and the body of hellos."""
+        self._buffer += data
+        while True:
+            if self._left:
+                skipped = min(self._left, len(self._buffer))
+                self._buffer, self._left = self._buffer[skipped:], self._left - skipped
+                if self._left:
+                    return
+                yield self._kind, b""
+            if len(self._buffer) < 4:
+                return
+            kind, size = self._buffer[0], int.from_bytes(self._buffer[1:4], "big")
+            if kind not in (CLIENT_HELLO, SERVER_HELLO):
+                self._kind, self._left, self._buffer = kind, size, self._buffer[4:]
+                if not size:
+                    yield kind, b""
+                continue
+            if size > LARGEST_HELLO:
+                raise NotTlsError
+            if len(self._buffer) < 4 + size:
+                return
+            body, self._buffer = self._buffer[4 : 4 + size], self._buffer[4 + size :]
+            yield kind, body

@@ -1,0 +1,165 @@
+"""What ``watch`` reads: captures that arrive in a folder, packets of interfaces, or of a Kafka topic."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import TYPE_CHECKING
+
+from kwire_inspect.live.interfaces import ANY, InterfaceCapture
+from kwire_inspect.options import OptionError
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+ALL = "tcp"
+"""What is captured unless something else is asked for."""
+PACKETS_AT_ONCE = 200_000
+"""Largest number of records in a batch."""
+NO_CONNECTOR = (
+    "Spark lacks its connector for Kafka, spark-sql-kafka-0-10: name a folder with its jars by --connector "
+    "(docs/pipeline.md says how to make one)"
+)
+
+
+class WatchInput:
+    """``name`` is what it reads, in words. What it captures with runs ``within`` a block."""
+
+    name = ""
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """Of the Spark session that it needs."""
+        return {}
+
+    def within(self) -> AbstractContextManager[object]:
+        return nullcontext()
+
+    def packets(self, spark: SparkSession) -> DataFrame:
+        """The stream."""
+        raise NotImplementedError
+
+    @property
+    def dropped(self) -> int:
+        """How many packets were lost before they could be read, as far as that is known."""
+        return 0
+
+    @property
+    def problem(self) -> str:
+        """Why nothing more will come; empty if more may."""
+        return ""
+
+    def end(self) -> bool:
+        """Let nothing more come; whether what has come is lost unless it is read now."""
+        return False
+
+
+class FolderInput(WatchInput):
+    """Captures that others write."""
+
+    def __init__(self, folder: str, settled: int) -> None:
+        if not Path(folder).is_dir():
+            raise OptionError(f"{folder}: no such folder")
+        self._folder, self._settled = folder, settled
+        self.name = f"captures in {folder}"
+
+    def packets(self, spark: SparkSession) -> DataFrame:
+        return spark.readStream.format("kafka_packets").option("settled", self._settled).load(self._folder)
+
+
+class InterfacesInput(WatchInput):
+    """What dumpcap or tcpdump captures, in files that are removed when they were read."""
+
+    def __init__(self, interfaces: Sequence[str], pcap_filter: str, snap_length: int, most: int) -> None:
+        """``pcap_filter`` is libpcap's; all of TCP if it is empty, but not where Spark's own traffic is: it would
+        grow by what it captures."""
+        if not pcap_filter and (own := [name for name in interfaces if name == ANY or name.startswith("lo")]):
+            raise OptionError(
+                f"Spark's own traffic is on {own[0]}: name the brokers' ports with --ports, or a --filter"
+            )
+        from kwire_spark.session import private_folder
+
+        self.name = f"packets on {', '.join(interfaces)}"
+        folder = Path(mkdtemp(prefix="packets-", dir=private_folder()))
+        self._capture = InterfaceCapture(
+            interfaces, folder, pcap_filter=pcap_filter or ALL, snap_length=snap_length, most=most
+        )
+
+    def within(self) -> InterfaceCapture:
+        return self._capture
+
+    def packets(self, spark: SparkSession) -> DataFrame:
+        reader = spark.readStream.format("kafka_packets").options(settled=0, consume=True)
+        return reader.load(str(self._capture.folder))
+
+    @property
+    def dropped(self) -> int:
+        return self._capture.dropped
+
+    @property
+    def problem(self) -> str:
+        return self._capture.problem
+
+    def end(self) -> bool:
+        self._capture.stop()
+        return True
+
+
+class TopicInput(WatchInput):
+    """Records of a Kafka topic, each a packet."""
+
+    def __init__(
+        self, topic: str, servers: str | None, config: str | None, link_type: int, connector: str | None
+    ) -> None:
+        """``config`` is a properties file of a consumer, ``connector`` a folder with Spark's connector and what it
+        needs, unless Spark has them."""
+        from kwire.client import SecurityError, read_properties
+        from kwire_inspect.capture.packets import LINKS
+
+        if not servers:
+            raise OptionError("--topic needs --bootstrap-server HOST:PORT")
+        if link_type not in LINKS:
+            raise OptionError(f"--link-type {link_type} is unknown, expected one of {', '.join(map(str, LINKS))}")
+        try:
+            given = read_properties(config) if config else {}
+        except (OSError, SecurityError) as error:
+            raise OptionError(f"--topic-config {config}: {error}") from None
+        self._jars = sorted(Path(connector).glob("*.jar")) if connector else []
+        if connector and not self._jars:
+            raise OptionError(f"--connector {connector}: there is no jar in this folder")
+        self._options = {f"kafka.{name}": value for name, value in given.items()} | {
+            "kafka.bootstrap.servers": servers,
+            "subscribe": topic,
+            "startingOffsets": "earliest",
+            "maxOffsetsPerTrigger": str(PACKETS_AT_ONCE),
+        }
+        self._link_type = link_type
+        self.name = f"packets in the topic {topic}"
+
+    @property
+    def settings(self) -> dict[str, str]:
+        return {"spark_jars": ",".join(str(jar.absolute()) for jar in self._jars)} if self._jars else {}
+
+    def packets(self, spark: SparkSession) -> DataFrame:
+        from pyspark.errors import AnalysisException
+
+        from kwire_spark.streams import packets_in
+
+        try:
+            records = spark.readStream.format("kafka").options(**self._options).load()
+        except AnalysisException as error:
+            if "kafka" in str(error) and "find" in str(error):
+                raise OptionError(NO_CONNECTOR) from None
+            raise
+        return packets_in(records, self._link_type)
+
+
+def filter_for(ports: frozenset[int], given: str | None) -> str:
+    """libpcap's filter for the connections of these brokers, unless one is given; empty without both.
+
+    >>> filter_for(frozenset({9092, 9093}), None)
+    'tcp port 9092 or tcp port 9093'
+    """
+    return (given or " or ".join(f"tcp port {port}" for port in sorted(ports))).strip()

@@ -1,0 +1,66 @@
+"""DataFrames as tables that answer SQL: see :mod:`kwire_inspect.tables.relations`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from kwire_inspect.tables.relations import Backend, Batches, Row, backend, query
+from kwire_spark.types import spark_schema
+
+
+class SparkBackend:
+    """What Spark does with its tables."""
+
+    def query(self, text: str, tables: Mapping[str, DataFrame]) -> DataFrame:
+        # Spark drops its names for the tables after this, and with the name of a persisted table what it keeps of it:
+        # not with the name of a query on the table.
+        session = next(iter(tables.values())).sparkSession
+        named: dict[str, Any] = {name: table.where("true") for name, table in tables.items()}
+        return session.sql(text, **named)
+
+    def collect(self, text: str, tables: Mapping[str, DataFrame]) -> list[Row]:
+        found = self.query(text, tables).collect()
+        return [{name: _in_utc(value) for name, value in row.asDict().items()} for row in found]
+
+    def exploded(self, table: DataFrame, column: str, name: str) -> DataFrame:
+        return table.withColumn(name, F.explode(column))
+
+    def mapped(
+        self, table: DataFrame, takes: pa.Schema, function: Batches, gives: pa.Schema, by: str, order: Sequence[str]
+    ) -> DataFrame:
+        columns = ", ".join(f"`{name}`" for name in takes.names)
+        needed = query(f"SELECT {columns} FROM {{table}}", table=table)
+        if by:
+            needed = needed.repartition(by).sortWithinPartitions(by, *[F.expr(expression) for expression in order])
+        called: Any = function
+        return needed.mapInArrow(called, spark_schema(gives))
+
+    def unpacked(self, table: DataFrame, column: str, schema: pa.Schema) -> DataFrame:
+        return table.where(F.col(column).isNotNull()).select(f"{column}.*")
+
+    def beside(self, table: DataFrame, rows: pa.Table) -> DataFrame:
+        return table.sparkSession.createDataFrame(rows)
+
+    @contextmanager
+    def kept(self, table: DataFrame) -> Iterator[DataFrame]:
+        try:
+            yield table.persist()
+        finally:
+            table.unpersist()
+
+
+@backend.register
+def _spark(table: DataFrame) -> Backend:
+    return SparkBackend()
+
+
+def _in_utc(value: Any) -> Any:
+    """Spark returns times to Python as naive local times, even if the session has a different time zone."""
+    return value.astimezone(UTC) if isinstance(value, datetime) else value

@@ -1,0 +1,90 @@
+"""The shared part of all sources: their names and columns, and pushdown of filters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+
+from kwire_inspect.columns import COUNTED, EXCHANGES
+from kwire_inspect.options import COUNT, OPTIONS, OptionError, Options
+from kwire_inspect.storage import STDIN
+from kwire_inspect.tables.clients import EXCHANGE_COLUMNS
+from kwire_inspect.tables.counting import counted
+from kwire_spark.sources.filters import conditions
+from kwire_spark.types import selected, spark_schema
+
+if TYPE_CHECKING:
+    from pyspark.sql.datasource import Filter
+    from pyspark.sql.types import StructType
+
+    from kwire_inspect.readers.base import Reader
+
+
+NEEDED = pa.schema([EXCHANGES.field(name) for name in EXCHANGE_COLUMNS])
+
+
+class TaskReader(DataSourceReader):
+    """The tasks of a reader: planned on the driver, and read in workers."""
+
+    def __init__(self, reader: Reader) -> None:
+        self.reader = reader
+
+    def partitions(self) -> Sequence[InputPartition]:
+        return [InputPartition(task) for task in self.reader.tasks()] or [InputPartition(None)]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        return iter(()) if partition.value is None else self.reader.read(partition.value)
+
+
+class PushingReader(TaskReader):
+    """A reader to which Spark pushes the filters of a query, and applies them again. Only used with the option
+    ``pushdown``: Spark 4.3 keeps pushed filters with the DataFrame."""
+
+    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
+        self.reader.conditions = conditions(filters, self.reader.columns(self.reader.options))
+        return filters
+
+
+class CountingReader(TaskReader):
+    """A reader of exchanges that are counted where they are read: few rows pass through Java. Other tasks may have
+    requests of the same connections, so each connection is counted by itself."""
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        return counted(super().read(partition), most=0)
+
+
+def refuse_standard_input(paths: Sequence[str]) -> None:
+    """:class:`OptionError` if the standard input is among ``paths``: it is not that of Spark's workers."""
+    if STDIN in paths:
+        raise OptionError(f"{STDIN} is the standard input, which is read without Spark: write it to a file")
+
+
+class Source(DataSource):
+    """A source that is named after its module, such as ``kafka_log``."""
+
+    reads: ClassVar[type[Reader]]
+    kind: ClassVar[str]
+    """The kind of its inputs, in ``OPTIONS``."""
+
+    def given(self) -> Options:
+        """Return the options. :class:`OptionError` for a name that the source does not have."""
+        return Options(self.options, OPTIONS[self.kind])
+
+    @classmethod
+    def name(cls) -> str:
+        return f"kafka_{cls.__module__.rpartition('.')[2]}"
+
+    def schema(self) -> StructType:
+        options = self.given()
+        return spark_schema(COUNTED if options.flag(COUNT, False) else self.reads.columns(options))
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        options = self.given()
+        refuse_standard_input(options.paths())
+        if options.flag(COUNT, False):
+            return CountingReader(self.reads(options, NEEDED))
+        reader = self.reads(options, selected(self.reads.columns(options), schema))
+        return PushingReader(reader) if options.flag("pushdown", False) else TaskReader(reader)

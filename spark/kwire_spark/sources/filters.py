@@ -1,0 +1,88 @@
+"""Filters of Spark as conditions on rows, for readers that skip work where filters allow it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from pyspark.sql.datasource import (
+    EqualNullSafe,
+    EqualTo,
+    GreaterThan,
+    GreaterThanOrEqual,
+    In,
+    IsNotNull,
+    IsNull,
+    LessThan,
+    LessThanOrEqual,
+    Not,
+    StringContains,
+    StringEndsWith,
+    StringStartsWith,
+)
+
+from kwire_inspect.columns import EPOCH
+from kwire_inspect.projection import Condition
+
+if TYPE_CHECKING:
+    from pyspark.sql.datasource import Filter
+
+_TESTS: dict[type[Filter], str] = {
+    EqualTo: "=",
+    EqualNullSafe: "=",
+    LessThan: "<",
+    LessThanOrEqual: "<=",
+    GreaterThan: ">",
+    GreaterThanOrEqual: ">=",
+    In: "in",
+    StringStartsWith: "starts with",
+    StringEndsWith: "ends with",
+    StringContains: "contains",
+    IsNull: "null",
+    IsNotNull: "null",
+}
+
+
+def conditions(filters: Iterable[Filter], schema: pa.Schema) -> list[Condition]:
+    """The filters that can be judged by the value of a column."""
+    return [judged for pushed in filters if (judged := condition(pushed, schema)) is not None]
+
+
+def condition(pushed: Filter, schema: pa.Schema) -> Condition | None:
+    """A Spark filter as a condition on a row; ``None`` if only Spark can evaluate it."""
+    if isinstance(pushed, Not):
+        positive = condition(pushed.child, schema)
+        if positive is None or isinstance(pushed.child, EqualNullSafe):  # null satisfies its negation
+            return None
+        return replace(positive, negated=not positive.negated)
+    test = _TESTS.get(type(pushed))
+    path: tuple[str, ...] = getattr(pushed, "attribute", ())
+    if test is None or len(path) != 1 or path[0] not in schema.names:
+        return None
+    column = path[0]
+    kind = schema.field(column).type
+    if test == "null":
+        return Condition(column, test, negated=isinstance(pushed, IsNotNull)) if _plain(kind) else None
+    value: Any = getattr(pushed, "value", None)
+    values = tuple(_value(item, kind) for item in (value if test == "in" else (value,)) if item is not None)
+    if not values or None in values:
+        return None
+    return Condition(column, test, values if test == "in" else values[0])
+
+
+def _plain(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_integer(kind) or pa.types.is_timestamp(kind))
+
+
+def _value(value: Any, kind: pa.DataType) -> Any:
+    """A value to compare with those of a column; ``None`` if that is better left to Spark."""
+    if pa.types.is_string(kind):
+        return value if isinstance(value, str) else None
+    if pa.types.is_integer(kind):
+        return value if type(value) is int else None
+    if pa.types.is_timestamp(kind) and isinstance(value, datetime) and value.tzinfo is not None:
+        return (value - EPOCH) // timedelta(microseconds=1)
+    return None

@@ -1,0 +1,141 @@
+"""``kafka_packets``: the packets of captures as rows, in a batch or as a stream while files arrive in a folder.
+
+::
+
+    spark.readStream.format("kafka_packets").load("/captures")
+
+================  ====================================================================================================
+``path``          files in pcap or pcapng format, plain or compressed; folders, patterns
+``settled``       for how many seconds a file must not have grown before a stream reads it (default: 5). Each file is
+                  read once, as a whole: let ``tcpdump -G`` or ``dumpcap -b`` start files with new names, and write
+                  packets immediately (``tcpdump -U``), or set a time longer than the pauses between writes. If a file
+                  grows after it was read, a row with ``_corrupt`` gives the first byte that was not read.
+``filesAtOnce``   largest number of files in a batch of a stream (default: 32)
+``consume``       whether a stream removes each file when it was processed (default: false)
+================  ====================================================================================================
+
+Rows are ``columns.PACKETS`` with all bytes, secrets included: ``streaming.follow`` removes those. The checkpoint of
+the query lists the files that were read for as long as they exist: remove old files from the folder, as a ring buffer
+does by itself.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxFiles, SupportsTriggerAvailableNow
+
+from kwire_inspect.capture import Broken
+from kwire_inspect.capture.files import file_packets, first_time
+from kwire_inspect.columns import PACKETS
+from kwire_inspect.options import OptionError, Options
+from kwire_inspect.readers.base import Reader
+from kwire_inspect.storage import is_remote
+from kwire_spark.packets import packet_batches
+from kwire_spark.sources.base import Source, refuse_standard_input
+from kwire_spark.types import selected
+
+if TYPE_CHECKING:
+    from pyspark.sql.types import StructType
+
+
+class PacketReader(Reader):
+    """A task for each file."""
+
+    @classmethod
+    def columns(cls, options: Options) -> pa.Schema:
+        return PACKETS
+
+    def tasks(self) -> Sequence[str]:
+        return self.options.files()
+
+    def read(self, task: str) -> Iterator[pa.RecordBatch]:
+        return packet_batches(file_packets(task), self.schema)
+
+
+class PacketStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """Its offsets are the files that were taken so far, by path, each with its size."""
+
+    def __init__(self, options: Options, schema: StructType) -> None:
+        if remote := [path for path in options.paths() if is_remote(path)]:
+            raise OptionError(f"{remote[0]}: a stream reads files of this machine: copy captures to a folder")
+        self._options = options
+        self._schema = selected(PACKETS, schema)
+        self._settled = options.number("settled", 5)
+        self._most = options.number("filesAtOnce", 32, 1)
+        self._consumes = options.flag("consume", False)
+        self._only: frozenset[str] | None = None
+
+    def initialOffset(self) -> dict[str, int]:
+        return {}
+
+    def getDefaultReadLimit(self) -> ReadLimit:
+        return ReadMaxFiles(self._most)
+
+    def prepareForTriggerAvailableNow(self) -> None:
+        self._only = frozenset(self._ready())
+
+    def latestOffset(self, start: dict[str, int], limit: ReadLimit) -> dict[str, int]:
+        """Deleted files are forgotten when the next files are read."""
+        ready = self._ready()
+        wanted = ready if self._only is None else ready.keys() & self._only
+        new = [path for path in wanted if ready[path] != start.get(path)]
+        if isinstance(limit, ReadMaxFiles):
+            new = sorted(new, key=lambda path: (first_time(path), path))[: limit.max_files]
+        if not new:
+            return start
+        kept = {path: size for path, size in start.items() if Path(path).exists()}
+        return kept | {path: ready[path] for path in new}
+
+    def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
+        """The paths of new files; for files that have grown, the position from which to report them. A file that
+        became smaller is a new one with the same name: ring buffers reuse file names."""
+        return [
+            InputPartition((path, start[path] if start.get(path, size) < size else None))
+            for path, size in end.items()
+            if size != start.get(path)
+        ]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        path, taken = partition.value
+        grown = "the file has grown since it was read: the bytes from here on were not read"
+        return packet_batches(file_packets(path) if taken is None else [Broken(path, taken, grown)], self._schema)
+
+    def commit(self, end: dict[str, int]) -> None:
+        """The files of a batch were processed: the checkpoint has them."""
+        for path in end if self._consumes else ():
+            with suppress(OSError):
+                Path(path).unlink()
+
+    def _ready(self) -> dict[str, int]:
+        """The files that do not grow any more, with their sizes; there may be none yet. Empty files are not read yet:
+        their writer buffers the first packets for a while."""
+        try:
+            paths = self._options.files()
+        except OptionError:
+            return {}
+        ready, now = {}, time.time()
+        for path in paths:
+            with suppress(OSError):  # gone already
+                found = Path(path).stat()
+                if found.st_size and now - found.st_mtime >= self._settled:
+                    ready[path] = found.st_size
+        return ready
+
+
+class KafkaPackets(Source):
+    """Registers as ``kafka_packets``."""
+
+    reads = PacketReader
+    kind = "packets"
+
+    def streamReader(self, schema: StructType) -> PacketStream:
+        options = self.given()
+        refuse_standard_input(options.paths())
+        return PacketStream(options, schema)

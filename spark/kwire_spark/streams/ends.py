@@ -1,0 +1,187 @@
+"""The state a stream keeps for two endpoints between batches: that of TCP and that of their connection."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from io import BytesIO
+from typing import Any, Self
+
+from kwire import __version__
+from kwire.connection import CLIENT
+from kwire.errors import KwireError
+from kwire_inspect.capture import Connection, Piece, TcpConnection
+from kwire_inspect.capture.packets import Packet
+from kwire_inspect.capture.servers import Servers
+from kwire_inspect.capture.tcp import GRACE
+from kwire_inspect.connections.connection import ConnectionRows
+from kwire_inspect.connections.projection import ConnectionProjection
+from kwire_inspect.connections.sides import Undecided
+from kwire_inspect.rows import Row
+from kwire_inspect.tls import KeyLog, TlsConnection, begun
+
+NO_KEYS = KeyLog()
+"""Nothing is decrypted."""
+
+OTHERS = frozenset({("collections", "deque"), ("re", "_compile")})
+"""Where the state of a connection refers to anything beside classes of kwire."""
+
+STATE = 4 << 20
+"""Default limit of the bytes that wait for more in the state of a connection between batches."""
+
+PATIENCE = 60.0
+"""For how many seconds a TLS connection waits until the key log has its secrets."""
+
+STORED_BY = f"kwire {__version__}\n".encode()
+"""How a state begins: other versions have other classes."""
+
+PRIVATE = "not kept between batches: they may be secret"
+
+
+class OtherVersionError(KwireError):
+    """A state that another version of kwire has stored."""
+
+
+class Ends:
+    """Converts the packets between two endpoints to rows; ``key`` is that of either side's packets,
+    ``ports`` are those of servers, if known, and ``keys`` decrypt TLS."""
+
+    def __init__(
+        self, key: bytes, ports: Collection[int], projection: ConnectionProjection, keys: KeyLog = NO_KEYS
+    ) -> None:
+        self._tcp = TcpConnection(bytes(key), Servers(ports))
+        self._keys = keys
+        self._captured: Connection | None = None  # as TLS has it
+        self._tls: TlsConnection | None = None
+        self._open: ConnectionRows | Undecided | None = None
+        self._projection = projection
+        self._time = 0.0
+        self._place = "", 0
+
+    @classmethod
+    def restored(cls, stored: bytes, projection: ConnectionProjection, keys: KeyLog = NO_KEYS) -> Self:
+        """What ``stored`` gave. ``projection`` must equal that of the job when the state was saved. The keys of TLS
+        connections follow from ``keys`` again.
+
+        Raises :class:`OtherVersionError`, and ``pickle.UnpicklingError`` for bytes that name anything but classes of
+        kwire and a few others.
+        """
+        if not stored.startswith(STORED_BY):
+            raise OtherVersionError("another version of kwire has stored this state")
+        ends: Self = _Unpickler(stored[len(STORED_BY) :], projection, keys).load()
+        return ends
+
+    def stored(self) -> bytes:
+        """The state as bytes, without the projection, which is large and the same for all endpoints, and without the
+        secrets of TLS and what follows from them."""
+        file = BytesIO()
+        file.write(STORED_BY)
+        _Pickler(file, self._projection, self._keys).dump(self)
+        return file.getvalue()
+
+    def add(self, packet: Packet) -> Iterator[Row]:
+        """The rows that a packet completes."""
+        self._time = max(self._time, packet.time)
+        self._place = packet.source, packet.position
+        yield from self._rows(self._tcp.add(packet))
+
+    def trim(self, most: int) -> Iterator[Row]:
+        """Drop what waits for more if it takes over ``most`` bytes; the rows that say so."""
+        if self._open is not None and self._open.held > most:
+            yield from self._drop(f"not kept: more than {most} bytes of the connection were waiting")
+
+    def pause(self, most: int = STATE) -> Iterator[Row]:
+        """Drop what must not be stored between batches, and what waits beyond ``most``; the rows that say so, and
+        what was not read up to now.
+
+        Packets that wait for others are delivered, since they may be parts of anything.
+        """
+        yield from self._rows(self._tcp.give_up())
+        if self._captured is not None and self._tls is not None:
+            yield from self._plain_rows(self._tls.retry(self._gap(self._captured)))
+        if isinstance(self._open, Undecided):
+            yield from self._open.hurry(
+                Piece(self._open.connection, "data", CLIENT, b"", 0, self._time, *self._place)
+            )
+        yield from self._drop(PRIVATE, secrets=True)
+        yield from self.trim(most)
+        if isinstance(self._open, ConnectionRows):
+            self._open.forget()
+        if self._open is not None and self._projection.table == "exchanges":  # frames have rows for it
+            yield from self._open.tell(self._gap(self._open.connection))
+
+    def _drop(self, reason: str, *, secrets: bool = False) -> Iterator[Row]:
+        if self._open is not None:
+            events = self._open.drop(self._time, reason, secrets=secrets)
+            yield from self._open.rows(events, self._gap(self._open.connection))
+
+    def _gap(self, connection: Connection) -> Piece:
+        """The place up to which packets were read."""
+        return Piece(connection, "gap", CLIENT, b"", 0, self._time, *self._place)
+
+    def close(self) -> Iterator[Row]:
+        """The rows that remain."""
+        yield from self._rows(self._tcp.close())
+
+    def closes_ms(self, idle_ms: int) -> int:
+        """When to close this if no more packets arrive, in milliseconds since the epoch."""
+        reset = self._tcp.reset
+        return int(self._time * 1000) + idle_ms if reset is None else int((reset + GRACE) * 1000)
+
+    def _rows(self, pieces: Sequence[Piece]) -> Iterator[Row]:
+        return self._plain_rows(plain for piece in pieces for plain in self._decrypted(piece))
+
+    def _decrypted(self, piece: Piece) -> Iterator[Piece]:
+        """What a piece carries, if it is of a TLS connection that is decrypted."""
+        if self._keys is not NO_KEYS and piece.connection is not self._captured:
+            self._captured, self._tls = piece.connection, begun(piece, self._keys, PATIENCE)
+        if self._tls is None:
+            yield piece
+            return
+        yield from self._tls.feed(piece)
+        if piece.kind == "closed":
+            self._tls = None
+
+    def _plain_rows(self, pieces: Iterable[Piece]) -> Iterator[Row]:
+        for piece in pieces:
+            if self._open is None or self._open.connection is not piece.connection:
+                rows = ConnectionRows if piece.connection.guess is None else Undecided
+                self._open = rows(piece.connection, self._projection)
+            yield from self._open.feed(piece)
+            yield from self.trim(self._projection.budget.held)
+            if piece.kind == "closed":
+                self._open = None
+
+
+def _outside(projection: ConnectionProjection, keys: KeyLog) -> dict[str, object]:
+    """What the state refers to by name: it is the same for all endpoints, or must not be stored."""
+    return {"projection": projection, "protocol": projection.protocol, "keys": keys}
+
+
+class _Pickler(pickle.Pickler):
+    def __init__(self, file: BytesIO, projection: ConnectionProjection, keys: KeyLog) -> None:
+        super().__init__(file, pickle.HIGHEST_PROTOCOL)
+        self._names = {id(given): name for name, given in _outside(projection, keys).items()}
+
+    def persistent_id(self, given: Any) -> str | None:
+        return self._names.get(id(given))
+
+
+class _Unpickler(pickle.Unpickler):
+    def __init__(self, stored: bytes, projection: ConnectionProjection, keys: KeyLog) -> None:
+        super().__init__(BytesIO(stored))
+        self._outside = _outside(projection, keys)
+        self._packages = "kwire", "kwire_inspect", "kwire_spark", projection.protocol.package
+
+    def persistent_load(self, name: str) -> object:
+        return self._outside[name]
+
+    def find_class(self, module: str, name: str) -> Any:
+        """A class by its own name: whoever can write to the checkpoint must not name functions of other modules."""
+        if (module, name) in OTHERS:
+            return super().find_class(module, name)
+        if any(f"{module}.".startswith(f"{package}.") for package in self._packages) and "." not in name:
+            found = super().find_class(module, name)
+            if isinstance(found, type) and found.__module__ == module:
+                return found
+        raise pickle.UnpicklingError(f"{module}.{name} does not belong in the state of a connection")

@@ -1,0 +1,74 @@
+"""The tables ``clients`` and ``problems``, kept up to date by a stream of exchanges."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from kwire_inspect.columns import CLIENTS, PROBLEMS
+from kwire_inspect.stored import Origin
+from kwire_inspect.tables.clients import Clients, clients
+from kwire_spark.reading import literal
+from kwire_spark.types import spark_schema
+from kwire_spark.writing import exists, write
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+BATCH = "batch"
+_ADDED = pa.field(BATCH, pa.int64(), metadata={"comment": "The batch that was added last."})
+KEPT = {"clients": CLIENTS.append(_ADDED), "problems": PROBLEMS.append(_ADDED)}
+"""The columns of the tables."""
+
+
+def keep_clients(exchanges: DataFrame, folder: str, *, format: str = "parquet", inputs: str = "") -> DataStreamWriter:
+    """A query that adds the rows of ``exchanges`` to the tables ``folder/clients`` and ``folder/problems``; start it
+    with any trigger.
+
+    Of exchanges only ``EXCHANGE_COLUMNS`` of ``tables.clients`` are needed. Each table is replaced as a whole, in one
+    step. It records the last batch added, so that a batch that Spark repeats after a failure is not added twice. The
+    tables belong to the checkpoint next to them, ``folder/_clients.checkpoint``; a missing checkpoint is a
+    ``ValueError``. A connection counts once in each batch. ``inputs`` are those of the stream, in words, for
+    reports on the tables.
+    """
+    path, checkpoint = f"{folder.rstrip('/')}/clients", f"{folder.rstrip('/')}/_clients.checkpoint"
+    if exists(exchanges.sparkSession, path) and not exists(exchanges.sparkSession, checkpoint):
+        raise ValueError(f"{path} exists, but its checkpoint does not: {checkpoint}")
+    writer = exchanges.writeStream.queryName("clients").option("checkpointLocation", checkpoint)
+    return writer.foreachBatch(partial(add_batch, folder, format, inputs=inputs))
+
+
+def add_batch(folder: str, format: str, batch: DataFrame, number: int, inputs: str = "") -> None:
+    """Add the exchanges of the batch with this ``number``, counted from 0, unless it was added before."""
+    with clients(batch).kept() as seen:
+        for name in ("problems", "clients"):  # a report needs both, and begins when there are clients
+            _add(folder, name, format, seen, number, Origin(inputs))
+
+
+def _add(folder: str, name: str, format: str, seen: Clients[DataFrame], number: int, origin: Origin) -> None:
+    from pyspark.sql import functions as F
+
+    spark, path = seen.counted.sparkSession, f"{folder.rstrip('/')}/{name}"
+    known = _read(spark, path, format, KEPT[name])
+    if known is None and number:
+        raise ValueError(f"{path}: the table of this stream is missing; delete its checkpoint to start over")
+    last = None if known is None else known.agg(F.max(BATCH)).first()
+    if last is not None and last[0] is not None and last[0] >= number:
+        return
+    added: DataFrame = _of(seen, name)
+    if known is not None and added.isEmpty():
+        return
+    table = added if known is None else _of(clients(added, known.drop(BATCH)), name)
+    table = table.withColumn(BATCH, F.lit(number).cast("long")).coalesce(1)
+    write(table, folder, name, format, origin=origin)
+
+
+def _of(seen: Clients[DataFrame], name: str) -> DataFrame:
+    return seen.table if name == "clients" else seen.problems
+
+
+def _read(spark: SparkSession, path: str, format: str, schema: pa.Schema) -> DataFrame | None:
+    return spark.read.format(format).schema(spark_schema(schema)).load(literal(path)) if exists(spark, path) else None

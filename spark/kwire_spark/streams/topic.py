@@ -1,0 +1,91 @@
+"""Packets from a Kafka topic to which a capturing program wrote them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from kwire_inspect.capture import Broken
+from kwire_inspect.capture.links import ETHERNET
+from kwire_inspect.capture.packets import LINKS, Link, Packet, packet
+from kwire_inspect.capture.pcap import LATEST, MAGICS, Report
+from kwire_inspect.capture.pcapng import MAGIC
+from kwire_inspect.capture.unwrapping import Unwrapper
+from kwire_inspect.columns import PACKETS
+from kwire_inspect.unread import NO_PACKET
+from kwire_spark.packets import packet_batches
+from kwire_spark.types import spark_schema
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+_CONTROLS = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+
+
+def packets_in(records: DataFrame, link_type: int = ETHERNET) -> DataFrame:
+    """``PACKETS`` of a stream, or a table, with the columns of Spark's ``kafka`` source.
+
+    The value of a record is one packet as captured on the link; ``link_type`` is the link's number in pcap files (1
+    Ethernet, 101 IP, 113 and 276 Linux cooked). Its time is the record's timestamp, unless the first eight bytes of
+    the key are another, in microseconds since the epoch, big-endian: a producer's clock has milliseconds. ``source``
+    is topic and partition, ``position`` the offset. Tunnels are followed as in files. Packets without TCP are left
+    out; a record without a valid time is reported in ``_corrupt``, and so are encapsulations that are not read and
+    records that are no packets.
+    """
+    if link_type not in LINKS:
+        raise ValueError(f"link type {link_type} is unknown, expected one of {', '.join(map(str, LINKS))}")
+    columns = "topic", "partition", "offset", "unix_micros(timestamp) AS micros", "key", "value"
+    return records.selectExpr(*columns).mapInArrow(partial(packet_rows, link_type), spark_schema(PACKETS))
+
+
+def packet_rows(link_type: int, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """``PACKETS`` of records: topic, partition, offset, timestamp in microseconds, key, value."""
+    return packet_batches(_packets(batches, LINKS[link_type]))
+
+
+def _packets(batches: Iterable[pa.RecordBatch], link: Link) -> Iterator[Packet | Broken]:
+    unwrappers: dict[str, Unwrapper] = {}
+    for topic, partition, offset, micros, key, value in _records(batches):
+        source, frame = f"{topic}-{partition}", value or b""
+        unwrapper = unwrappers.setdefault(source, Unwrapper(Report(source)))
+        if other := _other(frame):
+            unwrapper.report.count(offset, f"{NO_PACKET}: {other}", 0)
+            continue
+        time = _time(key or b"", micros)
+        if time is None:
+            yield Broken(source, offset, "neither key nor timestamp of this record is a time that is possible")
+            continue
+        found = packet(frame, 0, len(frame), len(frame), link, time / 1e6, source, offset)
+        if found is not None:
+            yield found
+            continue
+        yield from unwrapper.add(frame, 0, len(frame), len(frame), link.layer, time / 1e6, offset)
+    for unwrapper in unwrappers.values():
+        unwrapper.has_tcp = True  # what other records have is not known here
+        yield from unwrapper.close()
+        yield from unwrapper.report.take()
+
+
+def _records(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[Any, ...]]:
+    for batch in batches:
+        yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
+
+
+def _other(value: bytes) -> str:
+    """What the value of a record is that certainly is no packet; empty if it may be one. The bytes of a packet are
+    never all text, because of its flags."""
+    if not value:
+        return "empty"
+    if value[:4] in (*MAGICS, MAGIC):
+        return "a capture file"
+    return "text" if not _CONTROLS.search(value) else ""
+
+
+def _time(key: bytes, micros: int | None) -> int | None:
+    """The first that is possible. Producers choose their keys, so a key may be a name and not a time."""
+    told = (int.from_bytes(key[:8], "big") if len(key) >= 8 else None, micros)
+    return next((time for time in told if time is not None and 0 <= time < LATEST * 1_000_000), None)

@@ -1,0 +1,159 @@
+"""Tables as files, replaced as a whole, with the same result when a job runs again.
+
+Takes a DataFrame, a folder and a name, and returns the path of the table. Files are accessed through Hadoop, so the
+folder may be ``hdfs://`` or ``s3a://`` as well as local.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pyspark.sql import Column, DataFrame, DataFrameWriter, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import StringType
+
+from kwire_inspect.csv_cells import FORMULA, UNPRINTABLE
+from kwire_inspect.options import OptionError
+from kwire_inspect.stored import MAX_MARKER, UNKNOWN, Origin
+from kwire_inspect.tables.clients import Clients
+from kwire_inspect.tables.files import DATE, Files
+
+HINTS = {
+    "S3AFileSystem not found": "Spark lacks hadoop-aws (spark.jars.packages)",
+    "No FileSystem for scheme": "Spark has no file system for this address (spark.jars.packages)",
+    "NoSuchBucket": "there is no such bucket",
+    "Status Code: 403": "access is denied: check the credentials, and the rights to list and write",
+}
+"""What to do about errors of Hadoop."""
+FILES = frozenset({"parquet", "orc", "json", "csv", "text", "avro"})
+"""Formats that are folders of files. Others, such as Delta Lake, replace a table atomically themselves."""
+
+
+def write(
+    table: DataFrame,
+    folder: str,
+    name: str,
+    format: str = "parquet",
+    *,
+    by_date: bool = False,
+    partition_by: Sequence[str] = (),
+    origin: Origin = UNKNOWN,
+    **options: str,
+) -> str:
+    """Write ``table`` to ``folder/name``, replacing an earlier one, and return that path.
+
+    ``name`` may begin with folders. A file, folder or link that was not written here is an
+    :class:`~kwire_inspect.options.OptionError`. Files are written to ``_name.writing`` and then renamed. If a job is
+    killed the old table survives, possibly as ``_name.replaced``, which the next run restores. Where a rename copies,
+    as on S3, replacing takes as long as that. Formats that are not folders of files (:data:`FILES`) replace tables in
+    their own way.
+
+    In CSV, a text that a spreadsheet would evaluate as a formula is prefixed with ``'``, and what a terminal would
+    act on is escaped.
+
+    ``by_date`` adds a column ``date``, the UTC date of ``time``, and partitions by it; ``partition_by`` names further
+    columns. Each task writes at most one file to each partition. ``origin`` says what the table is made of, for
+    reports on it. ``options`` are those of the format.
+    """
+    if by_date:
+        table, partition_by = _dated(table), [*partition_by, DATE]
+    path = f"{folder.rstrip('/')}/{name}"
+    writer = _writer(table, format, partition_by, options)
+    if format.lower() not in FILES:
+        writer.mode("overwrite").save(path)
+        return path
+    with _Files(table.sparkSession, path).replacing(folder, name, origin) as written:
+        writer.mode("append").save(written)
+    return path
+
+
+def write_clients(seen: Clients[DataFrame], folder: str, format: str = "parquet") -> None:
+    """Write the tables ``clients`` and ``problems``, from which reports can be made as from the inputs."""
+    write(seen.problems.coalesce(1), folder, "problems", format, origin=seen.origin)
+    write(seen.table.coalesce(1), folder, "clients", format, origin=seen.origin)
+
+
+def check_folder(spark: SparkSession, folder: str) -> None:
+    """Write a small file to a folder of any file system, and remove it. :class:`OptionError` if that fails."""
+    from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
+
+    path = f"{folder.rstrip('/')}/_kwire.check"
+    try:
+        files = _Files(spark, path)
+        files.create(path, bytes(1))
+        files._remove(path)
+    except Py4JJavaError as error:
+        text = str(error.java_exception.toString())
+        reason = next(
+            (hint for known, hint in HINTS.items() if known in text),
+            text.rpartition("Exception: ")[2].partition(" (Service: ")[0][:200],
+        )
+        raise OptionError(f"{folder}: cannot write here: {reason}: choose another folder with --out") from None
+
+
+def exists(spark: SparkSession, path: str) -> bool:
+    """Whether there is a table, on any file system, after restoring one that a killed job has moved away."""
+    files = _Files(spark, path)
+    files.restore(path)
+    return files.exists(path)
+
+
+def _writer(table: DataFrame, format: str, partition_by: Sequence[str], options: dict[str, str]) -> DataFrameWriter:
+    if format.lower() == "csv":
+        texts = [field.name for field in table.schema if isinstance(field.dataType, StringType)]
+        table = table.withColumns({name: _csv_cell(F.col(f"`{name}`")) for name in texts})
+    writer = table.write.format(format).options(**options)
+    return writer.partitionBy(*partition_by) if partition_by else writer
+
+
+def _csv_cell(text: Column) -> Column:
+    """As :func:`~kwire_inspect.csv_cells.csv_cell`."""
+
+    def escaped(character: Column) -> Column:
+        escape = F.format_string("\\u%04x", F.ascii(character))
+        return F.when(character.rlike(UNPRINTABLE), escape).otherwise(character)
+
+    text = F.regexp_replace(text, FORMULA, "'$0")
+    characters = F.transform(F.split(text, ""), escaped)
+    return F.when(text.rlike(UNPRINTABLE), F.array_join(characters, "")).otherwise(text)
+
+
+def _dated(table: DataFrame) -> DataFrame:
+    """The table with ``date``, computed in UTC regardless of the session's time zone."""
+    day = F.date_from_unix_date(F.floor(F.unix_micros("time") / F.lit(86_400_000_000)).cast("int"))
+    return table.withColumn(DATE, day)
+
+
+class _Files(Files):
+    """File operations that Spark's writers lack, through Hadoop's file systems."""
+
+    def __init__(self, spark: SparkSession, path: str) -> None:
+        jvm: Any = spark.sparkContext._jvm
+        self._path = jvm.org.apache.hadoop.fs.Path
+        self._system = self._path(path).getFileSystem(spark.sparkContext._jsc.hadoopConfiguration())
+
+    def create(self, path: str, content: bytes) -> None:
+        file = self._system.create(self._path(path))
+        file.write(bytearray(content))
+        file.close()
+
+    def exists(self, path: str) -> bool:
+        return bool(self._system.exists(self._path(path)))
+
+    def rename(self, old: str, new: str) -> None:
+        if not self._system.rename(self._path(old), self._path(new)):
+            raise OSError(f"cannot rename {old} to {new}")
+
+    def _children(self, path: str) -> list[str]:
+        return [status.getPath().getName() for status in self._system.listStatus(self._path(path))]
+
+    def _beginning(self, path: str) -> bytes:
+        file = self._system.open(self._path(path))
+        try:
+            return bytes(file.readNBytes(MAX_MARKER))
+        finally:
+            file.close()
+
+    def _remove(self, path: str) -> None:
+        self._system.delete(self._path(path), True)
