@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import dataset, parquet
 
+from kwire_inspect import rows
 from kwire_inspect.options import OptionError
 from kwire_inspect.stored import UNKNOWN
 from kwire_inspect.tables import files
@@ -147,6 +148,7 @@ def test_a_table_without_rows_has_its_columns(tmp_path: Path) -> None:
 
 def test_rows_are_in_folders_by_their_date_in_utc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "MOST_OPEN", 1)
+    monkeypatch.setattr(rows, "BATCH_BYTES", 0)  # nothing waits
     times = [datetime(1969, 12, 31, 23, tzinfo=UTC), None, datetime(2026, 1, 1, 23, 59, 59, tzinfo=UTC)]
     batch = pa.record_batch([times, [1, 2, 3]], schema=TIMES)
     write_parquet([batch, batch], TIMES, str(tmp_path), "times", by_date=True)
@@ -184,6 +186,25 @@ def test_large_rows_are_written_a_few_at_a_time(tmp_path: Path) -> None:
     write_parquet([pa.record_batch([[bytes(3 << 20)] * 4], schema=schema)], schema, str(tmp_path), "large")
     (file,) = (tmp_path / "large").glob("*.parquet")
     assert parquet.ParquetFile(file).num_row_groups == 4
+
+
+def test_few_rows_at_a_time_become_one_row_group(tmp_path: Path) -> None:
+    """A writer keeps the places of all row groups in memory: those of millions of records took a gigabyte."""
+    numbers = [pa.record_batch([[number]], schema=NUMBERS) for number in range(100)]
+    large = pa.record_batch([[*range(100, 1 << 20)]], schema=NUMBERS)
+    write_parquet([*numbers, large, *numbers], NUMBERS, str(tmp_path), "numbers")
+    (file,) = (tmp_path / "numbers").glob("*.parquet")
+    found = parquet.ParquetFile(file)
+    assert [found.metadata.row_group(group).num_rows for group in (0, 3)] == [100, 100]
+    assert found.read().column("number").to_pylist() == [*range(1 << 20), *range(100)]
+
+
+def test_rows_wait_until_there_are_enough_of_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rows, "BATCH_BYTES", 3 * files.BATCH_OVERHEAD)
+    numbers = [pa.record_batch([[number]], schema=NUMBERS) for number in range(12)]
+    write_parquet(numbers, NUMBERS, str(tmp_path), "numbers")
+    (file,) = (tmp_path / "numbers").glob("*.parquet")
+    assert parquet.ParquetFile(file).num_row_groups == 3
 
 
 def test_of_a_table_that_is_dated_each_date_has_one_file_while_few_are_open(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from pyarrow import compute, dataset
 from kwire_inspect.columns import CLIENTS, COUNTED, PROBLEMS
 from kwire_inspect.readers import TABLES, read_batches
 from kwire_inspect.reports.basis import problems_of
+from kwire_inspect.rows import BATCH_BYTES
 from kwire_inspect.tables.clients import EXCHANGE_COLUMNS, REFUSAL_COLUMNS, Clients, clients
 from kwire_inspect.tables.counting import counted
 from kwire_inspect.tables.files import DATE, ParquetTable, parquet_table, write_parquet
@@ -116,6 +117,9 @@ class LocalTables:
                     tables[name] = stack.enter_context(table)
                 tables[name].write(batch)
                 counts[name] += batch.num_rows
+                if sum(written.held for written in tables.values()) > BATCH_BYTES:
+                    for written in tables.values():
+                        written.flush()
         self.rows += [(f"{folder}/{name}", counts[name], tables[name].path) for name in sorted(tables)]
 
     def _exchanges(self) -> Typed:

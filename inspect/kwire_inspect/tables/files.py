@@ -25,6 +25,8 @@ _OF_TABLES = re.compile(r"part-.*|_.*|\..*\.crc|[^=]+=.*", re.DOTALL)
 """Parts, what Spark and Hadoop add to them, and folders of partitions."""
 MOST_OPEN = 32
 """Files of partitions that are open at a time."""
+BATCH_OVERHEAD = 16 << 10
+"""Bytes of memory of the arrays of a batch, apart from their values."""
 
 
 class Files:
@@ -138,24 +140,43 @@ class ParquetTable:
 
     def __init__(self, path: str, written: str, schema: pa.Schema, by_date: bool) -> None:
         self.path = path
+        self.held = 0
+        """Bytes of the rows that are not written yet."""
         self._folder, self._schema, self._by_date = Path(written), schema, by_date
+        self._waiting: dict[str, list[pa.RecordBatch]] = {}
         self._open: dict[str, ParquetWriter] = {}  # the least recently used first
         self._files = 0
 
     def write(self, batch: pa.RecordBatch) -> None:
-        """Write rows: a row group for those of each partition, or more if they are large."""
+        """Write rows, small batches together: a writer keeps the places of all row groups until it is closed."""
         from pyarrow import default_memory_pool
 
         from kwire_inspect.rows import BATCH_BYTES, by_bytes
 
         for partition, rows in _by_date(batch) if self._by_date else (("", batch),):
+            if rows.get_total_buffer_size() <= BATCH_BYTES:
+                self._waiting.setdefault(partition, []).append(rows)
+                self.held += rows.nbytes + BATCH_OVERHEAD
+                continue
+            self.flush()
             for part in by_bytes(rows):
                 self._writer(partition).write_batch(part)
                 if part.nbytes > BATCH_BYTES:
                     default_memory_pool().release_unused()  # which is kept for the next large row otherwise
+        if self.held > BATCH_BYTES:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write the rows that wait, as one row group for each partition."""
+        import pyarrow as pa
+
+        waiting, self._waiting, self.held = self._waiting, {}, 0
+        for partition, batches in waiting.items():
+            self._writer(partition).write_table(pa.Table.from_batches(batches))
 
     def close(self) -> None:
         """Close all files; of a table without rows, one with its columns."""
+        self.flush()
         if not self._files:
             self._writer("")
         self._close(0)
