@@ -204,7 +204,7 @@ def test_rows_wait_until_there_are_enough_of_them(tmp_path: Path, monkeypatch: p
     numbers = [pa.record_batch([[number]], schema=NUMBERS) for number in range(12)]
     write_parquet(numbers, NUMBERS, str(tmp_path), "numbers")
     (file,) = (tmp_path / "numbers").glob("*.parquet")
-    assert parquet.ParquetFile(file).num_row_groups == 3
+    assert parquet.ParquetFile(file).num_row_groups == 4
 
 
 def test_of_a_table_that_is_dated_each_date_has_one_file_while_few_are_open(tmp_path: Path) -> None:
