@@ -51,6 +51,15 @@ def test_folder_is_read_in_sorted_order_without_its_records(folder: Path) -> Non
     assert report.diagnostics == []
 
 
+def test_hidden_files_of_a_folder_are_not_read(folder: Path) -> None:
+    """Editors and archivers leave such files beside those that they save."""
+    for name in (".One.json", "c/._One.json", "b/.swap.krm"):
+        (folder / name).write_text("no definition")
+    sources, report = read(folder)
+    assert names(sources, folder) == ["a.jsonl", "b/Two.json", "c/One.json"]
+    assert report.diagnostics == []
+
+
 def test_file_is_read_whatever_its_name(folder: Path) -> None:
     sources, _ = read(folder / "b" / "README.md")
     assert names(sources, folder) == ["b/README.md"]

@@ -117,6 +117,16 @@ def test_an_edited_file_is_not_removed(tmp_path: Path) -> None:
     assert write(artifacts(a="x=3"), tmp_path, origin={}).written == ["a.py", MANIFEST]
 
 
+@pytest.mark.parametrize("put", [lambda path: path.write_bytes(b"\xff"), lambda path: path.symlink_to("a.py")])
+def test_what_replaced_a_file_and_is_no_text_is_not_removed(tmp_path: Path, put: Callable[[Path], None]) -> None:
+    write(artifacts(a="x=1", b="y=2"), tmp_path, origin={})
+    (tmp_path / "b.py").unlink()
+    put(tmp_path / "b.py")
+    with pytest.raises(OutputNotGeneratedError, match=r"not as kwirec wrote them: b\.py"):
+        write(artifacts(a="x=3"), tmp_path, origin={})
+    assert os.path.lexists(tmp_path / "b.py")
+
+
 def test_the_native_build_of_a_package_stays(tmp_path: Path) -> None:
     write(artifacts(a="x=1"), tmp_path, origin={})
     library = tmp_path / "a.cpython-311-x86_64-linux-gnu.so"

@@ -102,6 +102,13 @@ def test_fields_of_a_struct_have_its_versions() -> None:
     assert [str(one.versions.value) for one in outer.fields or () if one.versions] == ["3-5", "4"]
 
 
+@pytest.mark.parametrize(("struct", "tagged"), [("v6+", "6+"), ("v2+", "4+"), ("v2-v5", "4-5"), ("v6-v7", "6-7")])
+def test_a_tag_has_the_flexible_versions_of_its_struct(struct: str, tagged: str) -> None:
+    (tag,) = field(f"Topics: [=>] // {struct}\n    Note: string // tag 0").fields or ()
+    assert tag.tagged_versions is not None
+    assert str(tag.tagged_versions.value) == tagged
+
+
 def test_inline_structs_are_named_after_their_place() -> None:
     outer = field("Topics: [=>]\n    Indexes: [=>Entry]\n      Boxes: [=>]\n        Status: =>\n          A: int8")
     assert outer.type.name == "ClockRequestTopic"

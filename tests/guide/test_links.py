@@ -163,6 +163,15 @@ def test_findings_about_enums_and_about_nothing(union: Inputs) -> None:
     ]
 
 
+def test_a_finding_about_a_message_without_versions_leads_nowhere() -> None:
+    """The guide has no page for a key that is only reserved."""
+    schema = inputs(CLOCKWORK).schema
+    gone, there = (next(one for one in schema.messages if bool(one.valid) is live) for live in (False, True))
+    about = (finding("m", one.decl.span, message_name=one.name) for one in (gone, there))
+    found = linked((Diagnostic.of(one, catalogue.CODES[0], Severity.ERROR) for one in about), schema, "site/")
+    assert [one.guide for one in found] == ["", f"site/{place_of(there)}"]
+
+
 @pytest.mark.slow
 def test_every_field_has_the_anchor_that_findings_lead_to(union: Inputs, site: Mapping[str, str]) -> None:
     for of_message in sites_of(union.schema):

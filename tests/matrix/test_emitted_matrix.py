@@ -40,6 +40,26 @@ def test_the_overview_has_the_last_release_of_each_line_and_those_that_removed_s
     assert shown == ["0.8.2", "0.10.2", "1.1.0", "1.10.0", "2.1.0", "2.2.0"]
 
 
+@pytest.mark.parametrize(
+    ("broker", "fails"),
+    [
+        (ApiFacts("Clock", "0-1"), False),
+        (ApiFacts("Clock", "1"), True),
+        (ApiFacts("Clock", "1", advertises="0-1"), True),
+        (ApiFacts("Clock", "1", advertises="none"), False),
+        (ApiFacts("Clock", "1", unstable="1"), False),
+        (None, False),
+    ],
+)
+def test_releases_fail_to_negotiate_an_api_that_both_offer_without_a_common_version(
+    broker: ApiFacts | None, fails: bool
+) -> None:
+    """A broker that does not advertise an API offers it to nobody, so no client asks it."""
+    apis = {"1.0.0": {7: ApiFacts("Clock", "0")}, "2.0.0": {7: broker} if broker else {}}
+    [clocks] = negotiations(History(releases=apis))
+    assert clocks.fails("1.0.0", "2.0.0") is fails
+
+
 def test_a_record_does_not_have_the_versions_of_the_api_with_its_number() -> None:
     texts = (clock(type="metadata", apiKey=7, name="ClockRecord"), request(apiKey=7), response(apiKey=7))
     documents = [parse(Source(f"{number}.json", text), Report()) for number, text in enumerate(texts)]

@@ -167,14 +167,18 @@ def test_the_newest_release_that_has_a_version_says_whether_it_is_deprecated(uni
     assert '"deprecatedVersions": "0",' in union.definition("ClockRequest")
 
 
-def test_changed_bytes_go_to_the_newer_release_and_are_listed(union: Union) -> None:
-    union.merge("1.0.0", data(field("Time", "int32")))
-    outcome = union.merge("2.0.0", data(field("Time", "int64")))
+@pytest.mark.parametrize(("old", "new"), [("1.0.0", "2.0.0"), ("3.9.1", "3.10.0")])
+@pytest.mark.parametrize("newest_first", [False, True])
+def test_changed_bytes_go_to_the_newer_release_and_are_listed(
+    union: Union, old: str, new: str, newest_first: bool
+) -> None:
+    releases = [(old, data(field("Time", "int32"))), (new, data(field("Time", "int64")))]
+    outcome = [union.merge(*release) for release in releases[:: -1 if newest_first else 1]][-1]
     assert outcome.proof is not None
     assert (outcome.proof.proved, outcome.proof.excepted, outcome.failed) == (1, 1, False)
     assert '"type": "int64"' in union.definition("Clock")
     [entry] = json.loads((union.root / "exceptions.json").read_text())
-    assert entry == {"message": "Clock", "version": 0, "releases": "1.0.0", "reason": ""}
+    assert entry == {"message": "Clock", "version": 0, "releases": old, "reason": ""}
 
 
 def test_fields_that_came_to_an_existing_version_are_listed_too(union: Union) -> None:

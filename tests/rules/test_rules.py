@@ -672,7 +672,11 @@ def test_records_of_different_logs_have_numbers_of_their_own(check_files: CheckF
     record = {"type": "metadata", "apiKey": 0}
     here, there = clock(**record), clock(**record, name="Alarm")
     assert check_files({"cluster/Clock.json": here, "remote/Alarm.json": there}) == []
-    assert [facts(one) for one in check_files({"log/Clock.json": here, "log/Alarm.json": there})] == ["K703 - 0 + 0"]
+    elsewhere = clock(type="metadata", name="Bell", apiKey=5)
+    one_log = {"log/Clock.json": here, "log/Alarm.json": there, "remote/Bell.json": elsewhere}
+    assert [(facts(one), one.helps) for one in check_files(one_log)] == [
+        ("K703 - 0 + 0", ("the next free key is 1",))
+    ]
 
 
 def test_records_of_different_modules_have_numbers_of_their_own(check_files: CheckFiles) -> None:

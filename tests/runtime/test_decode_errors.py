@@ -12,7 +12,14 @@ from syrupy.assertion import SnapshotAssertion
 
 from kwire import LIKE_KAFKA, STRICT, DecodeError, EncodeError, KwireError, Policy
 from kwire.message import Message
-from kwire_kafka import PROTOCOL, ApiVersionsResponse, FetchResponse, HeartbeatRequest, MetadataResponse
+from kwire_kafka import (
+    PROTOCOL,
+    ApiVersionsResponse,
+    FetchResponse,
+    HeartbeatRequest,
+    ListGroupsRequest,
+    MetadataResponse,
+)
 from kwire_kafka.api.fetch import EpochEndOffset, FetchableTopicResponse, PartitionData
 from kwire_kafka.api.metadata import MetadataResponseBroker
 from tests.effort import peak
@@ -190,6 +197,12 @@ def test_decode_from_at_the_end_of_data() -> None:
     with pytest.raises(DecodeError) as caught:
         HeartbeatRequest.decode_from(b"abc", 4, start=3)
     assert (caught.value.path, caught.value.offset) == ("group_id", 3)
+
+
+@pytest.mark.parametrize("kind", [bytes, bytearray, memoryview])
+def test_a_message_without_fields_may_be_at_the_end_of_data(kind: Any) -> None:
+    assert ListGroupsRequest.decode(kind(b""), 0) == ListGroupsRequest()
+    assert ListGroupsRequest.decode_from(kind(b"abc"), 0, start=3) == (ListGroupsRequest(), 3)
 
 
 def test_a_tolerant_policy_reads_the_good_as_the_strict_one_does() -> None:

@@ -622,7 +622,10 @@ def test_secrets_are_not_shown() -> None:
 
 
 @pytest.mark.parametrize("mechanism", ["PLAIN", "OAUTHBEARER"])
-@pytest.mark.parametrize("host", ["broker.example", "192.0.2.1", "localhost.example", "127.0.0.1.example", "0.0.0.0"])
+@pytest.mark.parametrize(
+    "host",
+    ["broker.example", "192.0.2.1", "localhost.example", "not-localhost", "127.0.0.1.example", "0.0.0.0"],
+)
 def test_no_connection_for_a_login_in_clear_text(host: str, mechanism: str) -> None:
     sasl = Sasl(mechanism=mechanism, username="alice", password="hidden", token="hidden")
     with pytest.raises(SecurityError, match=f"^{mechanism} would send the .* to {host} in clear text") as refused:
