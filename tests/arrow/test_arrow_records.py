@@ -203,8 +203,16 @@ def test_batches_become_ready_by_rows_and_by_bytes() -> None:
 def test_facts_of_batches_alone_are_read_from_headers() -> None:
     broken = batch_of(b"value", b"more", codec=4)[:-1] + b"?"
     assert read_records(broken, ["codec"], verify=False).table().to_pydict() == {"codec": ["zstd", "zstd"]}
+
+
+@pytest.mark.parametrize("count", [-1, -(2**31), 70_000])
+def test_a_count_of_records_that_its_batch_cannot_hold_is_not_believed(count: int) -> None:
+    data = batch_of(b"1") + count_of(batch_of(b"2"), count) + batch_of(b"3", codec=4)
     with pytest.raises(DecodeError):
-        read_records(count_of(broken, 70_000), ["codec"], verify=False).table()
+        read_records(data, ["codec"], verify=False).table()
+    reader = read_records(data, ["codec"], verify=False, skip=True)
+    assert reader.table().to_pydict() == {"codec": ["none", "zstd"]}
+    assert len(reader.errors) == 1
 
 
 def test_uncompressed_values_are_not_copied_before_they_are_columns(monkeypatch: pytest.MonkeyPatch) -> None:
