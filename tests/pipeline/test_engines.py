@@ -137,7 +137,7 @@ for name in ("pyspark", "kwire.client", "kwire.logs", *readers):
     sys.modules[name] = None
 from kwire.command import group, main
 for name in ("tables", "clients", "readiness", "census", "latency", "offsets", "watch"):
-    assert "Needs" not in group.get_command(None, name).get_short_help_str()
+    assert "needs" not in group.get_command(None, name).get_short_help_str()
 assert "pyarrow" not in sys.modules
 code = main(sys.argv[1:])
 assert "pandas" not in sys.modules

@@ -15,6 +15,7 @@ from typing import IO, Any
 
 import click
 
+from kwire.command import missing
 from kwire.errors import KwireError, UnknownReleaseError
 from kwire.protocol import TAKE_IN
 from kwire_inspect.options import BrokenInputError, OptionError
@@ -49,6 +50,9 @@ class Command(click.Command):
         except Exception as error:
             if os.environ.get("KWIRE_DEBUG"):
                 raise
+            if isinstance(error, ModuleNotFoundError) and not (error.name or "kwire").startswith("kwire"):
+                package = (self.callback.__module__ if self.callback else __name__).partition(".")[0]
+                raise FailedError(missing(self.name or "", package, error.name), USAGE) from error
             message, is_usage = one_line(error)
             raise FailedError(message, USAGE if is_usage else FAILED) from error
 

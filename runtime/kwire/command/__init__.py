@@ -50,7 +50,7 @@ class Commands(click.Group):
         except ModuleNotFoundError as error:
             if (error.name or "").startswith("kwire"):
                 raise
-            return _missing(cmd_name, module, error.name or "a package")
+            return _refusal(cmd_name, missing(cmd_name, module.partition(".")[0], error.name))
         return command
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -69,18 +69,21 @@ class Commands(click.Group):
         return super().resolve_command(ctx, args)
 
 
-def _missing(name: str, module: str, package: str) -> click.Command:
-    """A command in place of one that cannot be imported, which says what to install."""
-    extra = module.partition(".")[0].removeprefix("kwire_")
-    install = f"pip install 'kwire[{extra}]'"
+def missing(command: str, package: str, library: str | None) -> str:
+    """Return what to say about a command whose package lacks a library."""
+    return f"{command} needs {library}: pip install 'kwire[{package.removeprefix('kwire_')}]'"
+
+
+def _refusal(name: str, problem: str) -> click.Command:
+    """Return a command in place of one that cannot be imported, which says what to install."""
 
     def refuse() -> None:
-        raise click.UsageError(f"{name} needs {package}: {install}")
+        raise click.UsageError(problem)
 
     return click.Command(
         name,
         callback=refuse,
-        short_help=f"Needs {package}: {install}",
+        short_help=problem,
         context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
         add_help_option=False,
     )
