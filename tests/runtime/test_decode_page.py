@@ -14,7 +14,7 @@ import pytest
 from kwire.frames import frame
 from kwire.guide import Guide
 from kwire.records import Record, encode_batch
-from kwire.trace import expand_records, trace_message, trace_request
+from kwire.trace import expand_records, page, trace_message, trace_request
 from kwire.trace.json_spans import trace_json
 from kwire.trace.page import MAX_BYTES, addresses, trace_page
 from kwire_kafka import (
@@ -82,6 +82,13 @@ def test_long_data_is_cut_and_says_so() -> None:
     page = trace_page({"": found}, HERE)
     assert len(digits(page)) == 2 * MAX_BYTES
     assert f"and {len(REQUEST)} bytes more" in page
+
+
+def test_a_page_has_a_limit_of_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a file of many frames it shows the first ones."""
+    monkeypatch.setattr(page, "MAX_SPANS", 10)
+    made = trace_page({str(number): trace_request(PROTOCOL, REQUEST) for number in range(9)}, HERE)
+    assert (made.count("<section"), "<p>and 8 frames more</p>" in made) == (1, True)
 
 
 def test_fields_link_to_the_guide_and_records_do_not() -> None:

@@ -12,6 +12,7 @@ import os
 import re
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from kwire.command import decode, main
 from kwire.command.input_bytes import read_input
 from kwire.frames import frame
 from kwire.headers import RequestHeader
+from kwire.interpreter import large
 from kwire.protocol import TAKE_IN
 from kwire.records import Record, encode_batch
 from kwire_kafka import (
@@ -40,6 +42,7 @@ from kwire_kafka.api.alter_client_quotas import AlterClientQuotasRequestEntryDat
 from kwire_kafka.api.metadata import MetadataResponseBroker
 from kwire_kafka.api.produce import PartitionProduceData, TopicProduceData
 from kwire_kafka.releases import RELEASES
+from tests.effort import peak
 
 REQUEST = PROTOCOL.encode_request(HeartbeatRequest(group_id="gruppe"), 4, correlation_id=7, client_id="c")
 RESPONSE = PROTOCOL.encode_response(HeartbeatResponse(error_code=27), 4, correlation_id=7)
@@ -120,6 +123,38 @@ def test_frames_in_a_row_are_shown_one_by_one(run: Any) -> None:
     assert (answers.code, answers.out.count("REBALANCE_IN_PROGRESS")) == (0, 2)
 
 
+def test_each_frame_is_printed_before_the_next_is_read(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file of many frames needs no more memory than the largest of them."""
+    done: list[str] = []
+
+    def noted(name: str, work: Any) -> Any:
+        def work_noted(*args: Any, **how: Any) -> Any:
+            done.append(name)
+            return work(*args, **how)
+
+        return work_noted
+
+    for name in ("trace_request", "show"):
+        monkeypatch.setattr(decode, name, noted(name, getattr(decode, name)))
+    assert run((frame(REQUEST) * 3).hex()).code == 0
+    assert done == ["trace_request", "show"] * 3
+
+
+@pytest.mark.parametrize("form", ["text", "json", "message"])
+def test_all_frames_together_have_a_limit_of_lines(run: Any, monkeypatch: pytest.MonkeyPatch, form: str) -> None:
+    monkeypatch.setattr(decode, "MAX_LINES", 20)
+    result = run("--format", form, (frame(REQUEST) * 5).hex())
+    size = len(frame(REQUEST))
+    assert result.code == 1
+    assert f"nothing is printed from frame at byte {2 * size} on: more than 20 lines" in result.err
+    names = [f"frame at byte {start}" for start in (0, size)]
+    if form == "text":
+        assert [line for line in result.out.splitlines() if line.startswith("frame")] == [f"{n}:" for n in names]
+    else:
+        assert [*json.loads(result.out)] == names
+        assert result.out == json.dumps(json.loads(result.out), indent=1) + "\n"
+
+
 def test_the_last_of_several_frames_may_be_cut_off(run: Any) -> None:
     data = frame(REQUEST) * 2
     assert "frame at byte" not in run(data[:-1].hex()).out  # who knows whether these are frames
@@ -188,6 +223,18 @@ def test_input_has_a_limit(run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyP
         assert result.code == 2
         assert " has more than 1 MiB: see --max-input" in result.err
     assert run(str(path)).code == 0
+
+
+@pytest.mark.parametrize("data", [b"ab " * 100_000, b"aB=\n" * 100_000], ids=["hex", "base64"])
+def test_digits_take_little_more_memory_than_their_bytes(tmp_path: Path, data: bytes) -> None:
+    path = tmp_path / "frame"
+    path.write_bytes(data)
+
+    def read() -> None:
+        with suppress(ValueError):
+            read_input([str(path)], most=len(data))
+
+    assert peak(read) < 8 * len(data)
 
 
 @pytest.mark.parametrize(
@@ -359,6 +406,29 @@ def test_json(run: Any) -> None:
     failed = run("--format", "json", REQUEST[:-1].hex())
     assert failed.code == 1
     assert json.loads(failed.out)["error"]["message_name"] == "HeartbeatRequest"
+
+
+def test_large_values_are_cut_in_json(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(decode, "MAX_BYTES", 5)
+    found = json.loads(run("--format", "json", REQUEST.hex()).out)
+    (group,) = (span for span in found["spans"] if span["name"] == "group_id")
+    assert (group["bytes"], group["value"]) == (b"\x07grup".hex() + "…", "grupp…")
+    found = json.loads(run("--format", "json", "--no-records", produced(encode_batch([]))).out)
+    (records,) = (span for span in found["spans"] if span["name"] == "records")
+    assert records["value"] == "0000000000…"
+
+
+def test_a_large_message_of_many_values_is_not_decoded(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(decode, "MAX_DECODED", 100)
+    monkeypatch.setattr(large._Counting, "left", 60)
+    message = AlterClientQuotasRequest(entries=[AlterClientQuotasRequestEntryData() for _ in range(99)])
+    request = PROTOCOL.encode_request(message, 1, correlation_id=1).hex()
+    body = ["--message", "AlterClientQuotasRequest", "--version", "1", message.encode(1).hex()]
+    for given in ([request], body):
+        refused = run("--format", "message", *given)
+        assert (refused.code, refused.out) == (1, "{}\n")
+        assert "bytes with too many values" in refused.err
+    assert run("--format", "message", produced(bytes(1000))).code == 0, "large because of its records"
 
 
 def test_json_has_no_numbers_that_are_none(run: Any) -> None:

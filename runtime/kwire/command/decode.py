@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from itertools import accumulate
+from collections.abc import Callable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,17 +13,18 @@ import click
 from kwire.command.input_bytes import CODINGS, MAX_INPUT, read_input
 from kwire.command.names import api_key, notes
 from kwire.command.not_a_request import other_file, responses
-from kwire.command.options import PROTOCOL, SECRETS, Options, epilog, format_option, number_option, put, put_json
+from kwire.command.options import PROTOCOL, SECRETS, Options, epilog, format_option, number_option, put, put_members
 from kwire.errors import DecodeError, UnknownNameError
 from kwire.guide import Guide, guide_base
 from kwire.json_form import JsonFormError
+from kwire.message import decode_within
 from kwire.policy import LIKE_KAFKA, STRICT, Policy
 from kwire.protocol import TAKE_IN, registry
 from kwire.redaction import redacted
 from kwire.trace.batches import expand_records
 from kwire.trace.frames import trace_frame, trace_request, trace_response
 from kwire.trace.internal import trace_record
-from kwire.trace.page import addresses, trace_page
+from kwire.trace.page import MAX_BYTES, Page, addresses
 from kwire.trace.spans import Trace, trace_message
 from kwire.trace.view import as_json, show
 
@@ -33,6 +34,13 @@ if TYPE_CHECKING:
 
 UNKNOWN = 3
 """The exit code if nothing after the header was read."""
+MAX_LINES = 1_000_000
+"""The most lines that are printed of all frames together."""
+MAX_UNKNOWN = 100
+"""The most reasons that are printed for unknown APIs and versions."""
+MAX_DECODED = 1 << 20
+"""Size of the largest message that is printed in Kafka's JSON form if it has more than 100,000 values."""
+Titled = Iterator[tuple[str, Trace]]
 POLICIES = {"strict": STRICT, "kafka": LIKE_KAFKA, "preserve": Policy(tags="preserve")}
 _EPILOG = """\
 examples:
@@ -107,61 +115,81 @@ def decode(**values: Any) -> int:
         traces = _record(protocol, options) if options.topic else _traces(protocol, options)
     except (ImportError, OSError, UnknownNameError, ValueError) as problem:
         options.error(str(problem))
-    for trace in traces.values() if options.secrets == "show" else ():
-        trace.reveal()
-    try:
-        _print(traces, protocol, options)
-    except JsonFormError as problem:  # a tolerant policy reads what Kafka would not write
-        put(f"{problem}", sys.stderr)
-        return 1
-    for part in traces.values():
-        if part.error:
-            put(f"\n{part.error}", sys.stderr)
-    _put_response(protocol, traces, options)
-    unknown = dict.fromkeys(part.unknown for part in traces.values() if part.unknown)
-    if unknown:
-        put("\n" + "\n".join([*unknown, TAKE_IN]), sys.stderr)
-    # Spans of kind "?" are bytes that could not be read, also in records.
-    if any(part.error or any(span.kind == "?" for span in part.spans) for part in traces.values()):
-        return 1
-    return UNKNOWN if unknown else 0
+    return _Printing(protocol, options).print(traces)
 
 
-def _put_response(protocol: MessageRegistry, traces: Mapping[str, Trace], options: Options) -> None:
-    """Name the responses that the first request fits which cannot be decoded."""
-    if options.response or options.message or options.topic:
-        return
-    part = next((part for part in traces.values() if part.error), None)
-    if part is None:
-        return
-    hint = responses(protocol, _payload(part))
-    put(f"\n{hint or 'if it is a response: --response --api-key KEY --version N'}", sys.stderr)
+class _Printing:
+    """Prints traces as they come, and remembers their errors for the exit code and the hints."""
 
+    def __init__(self, protocol: MessageRegistry, options: Options) -> None:
+        self._protocol, self._options = protocol, options
+        self._note = notes(protocol, options.protocol)
+        self._guide = Guide(guide_base(options.guide_url) if options.guide_url else "", protocol)
+        self._page = Page(self._guide, self._note) if options.html else None
+        self._unreadable: bytes | None = None
+        self._unknown: dict[str, None] = {}
+        self._failed = False
 
-def _print(traces: Mapping[str, Trace], protocol: MessageRegistry, options: Options) -> None:
-    """Print the traces as text or JSON, with addresses if they are asked for, and write the page."""
-    note = notes(protocol, options.protocol)
-    guide = Guide(guide_base(options.guide_url) if options.guide_url else "", protocol)
-    links = {name: addresses(part, guide) if options.link else [] for name, part in traces.items()}
-    if options.format == "message":
-        readable = {name: part for name, part in traces.items() if not part.error and not part.unknown}
-        plain = {name: _message(protocol, _payload(part), options) for name, part in readable.items()}
-        put_json(plain.get("", plain))
-    elif options.format == "json":
-        plain = {
-            name: as_json(part, note) | ({"guide": links[name]} if options.link else {})
-            for name, part in traces.items()
-        }
-        put_json(plain.get("", plain))
-    else:
-        texts = [
-            (f"{name}:\n" if name else "") + show(part, note) + "".join(f"{link}\n" for link in links[name])
-            for name, part in traces.items()
-        ]
-        put("\n".join(texts)[:-1])
-    sys.stdout.flush()
-    if options.html:
-        _write(Path(options.html), trace_page(traces, guide, note), options)
+    def print(self, traces: Titled) -> int:
+        """Print traces as text or JSON, with addresses if they are asked for, and write the page."""
+        options = self._options
+        if options.format == "text":
+            for number, (name, part) in enumerate(self._seen(traces)):
+                text = show(part, self._note) + "".join(f"{link}\n" for link in self._links(part))
+                put("\n" * (number > 0) + (f"{name}:\n" if name else "") + text[:-1])
+        else:
+            put_members(self._messages(traces) if options.format == "message" else self._json(traces))
+        sys.stdout.flush()
+        if self._page:
+            _write(Path(options.html), self._page.text(), options)
+        if self._unreadable is not None and not (options.response or options.message or options.topic):
+            hint = responses(self._protocol, self._unreadable)
+            put(f"\n{hint or 'if it is a response: --response --api-key KEY --version N'}", sys.stderr)
+        if self._unknown:
+            put("\n" + "\n".join([*self._unknown, TAKE_IN]), sys.stderr)
+        if self._failed:
+            return 1
+        return UNKNOWN if self._unknown else 0
+
+    def _seen(self, traces: Titled) -> Titled:
+        """The traces; the error of each is printed after it."""
+        lines = 0
+        for name, part in traces:
+            if lines >= MAX_LINES:
+                put(f"\nnothing is printed from {name} on: more than {MAX_LINES} lines", sys.stderr)
+                self._failed = True
+                return
+            if self._options.secrets == "show":
+                part.reveal()
+            if self._page:
+                self._page.add(name, part)
+            yield name, part
+            lines += len(part.spans)
+            if part.error:
+                put(f"\n{part.error}", sys.stderr)
+                self._unreadable = _payload(part) if self._unreadable is None else self._unreadable
+            if part.unknown and len(self._unknown) < MAX_UNKNOWN:
+                self._unknown[part.unknown] = None
+            # Spans of kind "?" are bytes that could not be read, also in records.
+            self._failed = self._failed or bool(part.error) or any(span.kind == "?" for span in part.spans)
+
+    def _json(self, traces: Titled) -> Iterator[tuple[str, dict[str, Any]]]:
+        for name, part in self._seen(traces):
+            links = {"guide": self._links(part)} if self._options.link else {}
+            yield name, as_json(part, self._note, most=MAX_BYTES) | links
+
+    def _messages(self, traces: Titled) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Kafka's JSON form of the traces that are messages."""
+        for name, part in self._seen(traces):
+            if not part.error and not part.unknown:
+                try:
+                    yield name, _message(self._protocol, _payload(part), self._options)
+                except JsonFormError as problem:  # a tolerant policy reads what Kafka would not write
+                    put(f"{problem}", sys.stderr)
+                    self._failed = True
+
+    def _links(self, part: Trace) -> list[str]:
+        return addresses(part, self._guide) if self._options.link else []
 
 
 def _payload(part: Trace) -> bytes:
@@ -174,14 +202,17 @@ def _message(protocol: MessageRegistry, data: bytes, options: Options) -> dict[s
     policy = POLICIES[options.policy]
     if options.message:
         version: int = options.version
-        message: Message | None = protocol[options.message].decode(data, version, policy)
+        message: Message | None = decode_within(MAX_DECODED, protocol[options.message], data, version, policy)
     elif options.response:
-        response = protocol.decode_response(data, api_key(protocol, options.api_key), options.version, policy)
+        response = protocol.decode_response(
+            data, api_key(protocol, options.api_key), options.version, policy, max_decoded=MAX_DECODED
+        )
         message, version = response.message, response.version
     else:
-        request = protocol.decode_request(data, policy)
+        request = protocol.decode_request(data, policy, max_decoded=MAX_DECODED)
         message, version = request.message, request.version
-    assert message is not None
+    if message is None:
+        raise JsonFormError(f"{len(data)} bytes with too many values: the formats text and json show the last ones")
     shown = message if options.secrets == "show" else redacted(protocol, message)
     return shown.to_json(version, with_records=True)
 
@@ -211,7 +242,7 @@ def _check(options: Options) -> None:
         raise ValueError("--format message is not valid with --topic or --link")
 
 
-def _record(protocol: MessageRegistry, options: Options) -> dict[str, Trace]:
+def _record(protocol: MessageRegistry, options: Options) -> Titled:
     if options.data or (options.key is None and options.value is None):
         raise ValueError("--topic requires --key or --value, and no other data")
     key, value = [
@@ -219,45 +250,44 @@ def _record(protocol: MessageRegistry, options: Options) -> dict[str, Trace]:
         for text in (options.key, options.value)
     ]
     parts = trace_record(protocol, options.topic, key, value, POLICIES[options.policy])
-    return {name: part for name, part in zip(("key", "value"), parts, strict=True) if part}
+    return ((name, part) for name, part in zip(("key", "value"), parts, strict=True) if part)
 
 
-def _traces(protocol: MessageRegistry, options: Options) -> dict[str, Trace]:
-    """One trace, or one per frame if there are several, keyed by the title to print."""
+def _traces(protocol: MessageRegistry, options: Options) -> Titled:
+    """One trace, or one for each frame if there are several, with the titles to print."""
     how: dict[str, Any] = {
         "policy": POLICIES[options.policy],
         "expand": None if options.no_records or options.format == "message" else expand_records,
     }
+    data = read_input(options.data, options.coding, options.max_input)
     if options.message:
-        cls = protocol[options.message]
-        data = read_input(options.data, options.coding, options.max_input)
-        return {"": trace_message(cls, data, options.version, **how)}
+        return iter([("", trace_message(protocol[options.message], data, options.version, **how))])
+    answered = api_key(protocol, options.api_key) if options.response else 0
 
     def trace_payload(payload: bytes) -> Trace:
         if options.response:
-            return trace_response(protocol, payload, api_key(protocol, options.api_key), options.version, **how)
+            return trace_response(protocol, payload, answered, options.version, **how)
         return trace_request(protocol, payload, **how)
 
-    data = read_input(options.data, options.coding, options.max_input)
     traces = _payloads(data, options.frame, trace_payload)
-    failed = any(part.error or part.unknown for part in traces.values())
-    if failed and (other := other_file(data)):
+    title, first = next(traces)
+    if (first.error or first.unknown) and (other := other_file(data)):
         raise ValueError(other)
-    return traces
+    return chain([(title, first)], traces)
 
 
-def _payloads(data: bytes, framed: bool | None, trace_payload: Callable[[bytes], Trace]) -> dict[str, Trace]:
+def _payloads(data: bytes, framed: bool | None, trace_payload: Callable[[bytes], Trace]) -> Titled:
     """The traces of one payload or of frames; ``framed`` says which, and for ``None`` the sizes in ``data`` do."""
-    if framed is False:
-        return {"": trace_payload(data)}
-    frames = list(_frames(data))
-    if framed is None and not (frames and all(map(_is_whole, frames))):
-        return {"": trace_payload(data)}
+    if framed is False or (framed is None and not (data and all(map(_is_whole, _frames(data))))):
+        yield "", trace_payload(data)
+        return
     if len(data) < 4:
         raise ValueError("a frame has at least 4 bytes")
-    starts = accumulate(map(len, frames), initial=0)
-    names = [f"frame at byte {start}" for start, _ in zip(starts, frames, strict=False)] if frames[1:] else [""]
-    return {name: _trace_frame(frame, trace_payload) for name, frame in zip(names, frames, strict=True)}
+    start = 0
+    for frame in _frames(data):
+        several = len(frame) < len(data)
+        yield f"frame at byte {start}" if several else "", _trace_frame(frame, trace_payload)
+        start += len(frame)
 
 
 def _frames(data: bytes) -> Iterator[bytes]:

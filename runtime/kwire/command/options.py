@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import islice
 from types import SimpleNamespace
 from typing import Any, NoReturn, TextIO, TypeVar
@@ -73,8 +73,22 @@ def put(text: str, file: TextIO | None = None) -> None:
 
 
 def put_json(value: object) -> None:
-    """Print a value as JSON, part by part: the text of a large one would take more memory than the value."""
-    parts = json.JSONEncoder(indent=1, ensure_ascii=False).iterencode(value)
-    while text := "".join(islice(parts, 1000)):
-        sys.stdout.write("\n".join(map(printable, text.split("\n"))))
-    sys.stdout.write("\n")
+    """Print a value as JSON."""
+    put_members([("", value)])
+
+
+def put_members(members: Iterable[tuple[str, object]]) -> None:
+    """Print named values as members of one JSON object, or a single one without a name as it is.
+
+    They are printed as they come, in parts: the text of a large value would need more memory than the value.
+    """
+    before, end = "{", "{}\n"
+    for name, value in members:
+        line = "\n " if name else "\n"
+        if name:
+            sys.stdout.write(f"{before}{line}{json.dumps(name)}: ")
+        parts = json.JSONEncoder(indent=1, ensure_ascii=False).iterencode(value)
+        while text := "".join(islice(parts, 1000)):
+            sys.stdout.write(line.join(map(printable, text.split("\n"))))
+        before, end = ",", "\n}\n" if name else "\n"
+    sys.stdout.write(end)

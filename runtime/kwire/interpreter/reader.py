@@ -36,6 +36,9 @@ codecs.register_error(_LIKE_JAVA, _replace_like_java)
 
 
 class Reader(Context):
+    keeps = True
+    """Whether what is read is returned; otherwise it is only noted."""
+
     def __init__(self, cls: type[Message], data: bytes, offset: int, version: int, policy: Policy) -> None:
         super().__init__(cls, version)
         self.data = data
@@ -96,7 +99,7 @@ class Reader(Context):
                 self.parts.pop()
         if self.flexible:
             self.tags(cls, values)
-        return cls(**values)
+        return cls(**values) if self.keeps else None
 
     def value(self, cls: type[Any], field: PresentField, kind: str, *, nullable: bool) -> Any:
         if kind.startswith("[]"):
@@ -174,7 +177,9 @@ class Reader(Context):
         items = []
         for index in range(count):
             self.parts.append(f"[{index}]")
-            items.append(self.value(cls, field, kind, nullable=False))
+            item = self.value(cls, field, kind, nullable=False)
+            if self.keeps:
+                items.append(item)
             self.parts.pop()
         return items
 
@@ -203,8 +208,10 @@ class Reader(Context):
                 self.fail(f"tag {tag} is `{known[tag]}`, which version {self.version} lacks", start)
             content = self.pos
             if field is None:
-                unknown.append((tag, self.take(size, f"tag {tag}")))
-                self.note(start, "unknown tag", unknown[-1][1], name=f"tag {tag}", content=content)
+                raw = self.take(size, f"tag {tag}")
+                self.note(start, "unknown tag", raw, name=f"tag {tag}", content=content)
+                if self.keeps:
+                    unknown.append((tag, raw))
             else:
                 self.note(start, "tag and size", size, name=f"tag {tag}")
                 self.parts[-1] = field.name

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from kwire.errors import counted, printable
 from kwire.schema import walk
-from kwire.trace.spans import Span, Trace
+from kwire.trace.spans import MAX_SPANS, Span, Trace
 from kwire.trace.view import Note, columns, marked, spans_of
 
 if TYPE_CHECKING:
@@ -38,16 +38,42 @@ class Part:
     start: int
 
 
+class Page:
+    """A page that is being made. ``guide`` names the messages and has their pages, to which fields link if its
+    address is not empty."""
+
+    def __init__(self, guide: Guide, note: Note | None = None) -> None:
+        self._guide, self._note = guide, note
+        self._names: dict[str, None] = {}
+        self._sections: list[str] = []
+        self._lines = self._left_out = 0
+
+    def add(self, title: str, found: Trace) -> None:
+        """Add a trace with its title, which may be empty, unless the page is full."""
+        if self._lines >= MAX_SPANS:
+            self._left_out += 1
+            return
+        self._lines += len(found.spans) + min(len(found.data), MAX_BYTES) // ROW
+        self._sections.append(_section(len(self._sections) + 1, title, found, self._guide, self._note))
+        for part in _shown(messages_of(found, self._guide)):
+            self._names[f"{part.cls.__name__} v{part.version}"] = None
+
+    def text(self) -> str:
+        """The page as HTML."""
+        more = f"<p>and {counted(self._left_out, 'frame')} more</p>\n" if self._left_out else ""
+        return _page(_text(", ".join(self._names) or "Bytes"), "".join([*self._sections, more]))
+
+
 def trace_page(traces: Mapping[str, Trace], guide: Guide, note: Note | None = None) -> str:
-    """The page. ``traces`` have their titles, which may be empty; ``guide`` names the messages and has their pages,
-    to which fields link if its address is not empty."""
-    sections = "".join(
-        _section(number, title, found, guide, note) for number, (title, found) in enumerate(traces.items(), 1)
-    )
+    """Return the page of traces by their titles, as :class:`Page` makes it."""
+    page = Page(guide, note)
+    for title, found in traces.items():
+        page.add(title, found)
+    return page.text()
+
+
+def _page(title: str, sections: str) -> str:
     style, script = _part("page.css"), _part("page.js")
-    messages = [part for found in traces.values() for part in _shown(messages_of(found, guide))]
-    names = dict.fromkeys(f"{part.cls.__name__} v{part.version}" for part in messages)
-    title = _text(", ".join(names) or "Bytes")
     policy = f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'; base-uri 'none'"
     return (
         f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'

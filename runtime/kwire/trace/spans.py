@@ -152,6 +152,7 @@ def _mark_secrets(cls: type[Message], spans: list[Span]) -> None:
 
 
 class _Tracer(Reader):
+    keeps = False
     expand: Expand | None
     spans: deque[Span]
     enum: type[ProtocolEnum] | None = None

@@ -55,16 +55,20 @@ def annotate(error: DecodeError, lines: int = 20) -> str:
     return f"{printable(str(error))}\n\n{show(found, last=lines)}"
 
 
-def as_json(found: Trace, note: Note | None = None) -> dict[str, object]:
-    """The same as data: every span with all of its bytes, and the error or null."""
+def as_json(found: Trace, note: Note | None = None, *, most: int | None = None) -> dict[str, object]:
+    """The same as data: every span with its bytes, and the error or null.
+
+    Of a span, at most ``most`` bytes and characters are shown, and an ellipsis if there are more; by default all.
+    """
+    size = len(found.data) if most is None else most
     spans = [
         {
             "offset": span.start,
-            "bytes": found.data[span.start : span.content if span.secret else span.end].hex(),
+            "bytes": _digits(found.data[span.start : span.content if span.secret else span.end], size),
             "path": span.path,
             "name": span.name,
             "type": span.kind,
-            "value": None if span.secret else _plain(span.value),
+            "value": None if span.secret else _plain(span.value, size),
             "note": _hidden(span) if span.secret else _meaning(span, note) or span.text,
         }
         for span in spans_of(found)
@@ -163,11 +167,17 @@ def _value(span: Span) -> str:
     return cut(text, VALUE)
 
 
-def _plain(value: object) -> object:
+def _digits(value: bytes, most: int) -> str:
+    return value[:most].hex() + ("…" if len(value) > most else "")
+
+
+def _plain(value: object, most: int) -> object:
     if value is ...:
         return None
     if isinstance(value, float) and not isfinite(value):
         return str(value)  # which JSON has no number for
-    if isinstance(value, int | float | str | dict | None):
+    if isinstance(value, str):
+        return value if len(value) <= most else f"{value[:most]}…"
+    if isinstance(value, int | float | dict | None):
         return value
-    return value.hex() if type(value) is bytes else str(value)
+    return _digits(value, most) if type(value) is bytes else str(value)
