@@ -53,6 +53,13 @@ def test_a_folder_gives_its_files_but_hidden_ones(folder: Path) -> None:
     assert files(folder, path=str(folder)) == ["a.pcap", "b.pcap", "deep/__offsets-0/c.log"]
 
 
+def test_a_pattern_gives_no_hidden_files_either(folder: Path) -> None:
+    assert files(folder, path=str(folder / "*")) == ["a.pcap", "b.pcap", "deep/__offsets-0/c.log"]
+    assert files(folder, path=str(folder / "[._ab]*[ps]")) == ["a.pcap", "b.pcap"]
+    assert files(folder, path=str(folder / "dee*" / ".." / "a*")) == ["deep/../a.pcap"]
+    assert files(folder, path=str(folder / ".git" / "*")) == [".git/d"]
+
+
 def test_links_back_give_no_file_twice(tmp_path: Path) -> None:
     inner = tmp_path / "a" / "b"
     inner.mkdir(parents=True)

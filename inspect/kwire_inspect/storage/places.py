@@ -26,6 +26,7 @@ from kwire_inspect.storage.standard_input import STDIN, standard_input
 PEEKED, REQUESTED = 1 << 18, 1 << 22
 """Bytes of an object in one request, to detect its type and to read it."""
 
+_HIDDEN = re.compile(r"\.(?!\.?$)")
 _GLOB = re.compile(r"[*?\[]")
 
 
@@ -87,7 +88,7 @@ class Place:
         for match in matches:
             if match.is_dir():
                 yield from _within(match)
-            elif not match.name.startswith((".", "_")):
+            elif not match.name.startswith("_"):
                 yield _unmistakable(match)
 
     def beside(self) -> list[str]:
@@ -253,9 +254,11 @@ def _exists(name: str) -> bool:
 
 
 def _matches(pattern: str) -> Iterator[Path]:
+    """Find what matches. Names that begin with a dot are left out, from the first wildcard on."""
     parts = Path(pattern).parts
     first = next(number for number, part in enumerate(parts) if _GLOB.search(part))
-    return Path(*parts[:first]).glob(str(Path(*parts[first:])))
+    found = Path(*parts[:first]).glob(str(Path(*parts[first:])))
+    return (path for path in found if not any(_HIDDEN.match(part) for part in path.parts[first:]))
 
 
 def _within(folder: Path, followed: set[Path] | None = None) -> Iterator[str]:
