@@ -163,8 +163,10 @@ def test_proposals_are_taken_from_comments_about_versions() -> None:
     // Version 4 adds B (KIP-12).
     // Version 5 adds C.
     //
+    // It is more than that (KIP-15).
+    //
     // Verison 6 adds D (KIP-14).
     "validVersions": "0-6",
     // KIP-13
     """
-    assert sorted(kips(text)) == [(2, 10), (2, 11), (3, 10), (3, 11), (4, 12), (6, 14)]
+    assert sorted(kips(text)) == [(2, 10), (2, 11), (3, 10), (3, 11), (4, 12), (5, 15), (6, 14)]

@@ -94,6 +94,17 @@ def test_of_other_apis_no_bodies_are_decoded(monkeypatch: pytest.MonkeyPatch) ->
     assert decoded == ["Produce"]
 
 
+def test_the_rows_that_a_condition_leaves_are_decoded() -> None:
+    """Also where it is negated: then all APIs but the named ones are wanted."""
+    for condition in (
+        Condition("api", "=", "Produce", negated=True),
+        Condition("api", "in", ("Produce", "Fetch"), negated=True),
+        Condition("api", "=", "Heartbeat"),
+    ):
+        rows = cells(pieces(TALK), "error_codes", conditions=[condition])
+        assert [row["error_codes"] for row in rows] == [None, [27]], condition
+
+
 def test_columns_may_be_in_any_order_and_none_may_be_wanted() -> None:
     assert [list(row) for row in cells(pieces(TALK), "kind", "source")] == [["kind", "source"]] * 2
     (batch,) = frame_batches(pieces(TALK), pa.schema([]))

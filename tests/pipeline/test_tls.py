@@ -43,10 +43,12 @@ from tests.pipeline.tls_talks import Recorder, Tls, certificate
 
 pytest.importorskip("cryptography")
 
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
 from kwire_inspect.tls import KeyLog, TlsConnection, decrypted, decryption, key_log, read_key_log
 from kwire_inspect.tls.connection import TRIES
 from kwire_inspect.tls.hello import Hello, NotDecryptedError, NotTlsError, client_random, server_hello
-from kwire_inspect.tls.protection import Protection13, protections12
+from kwire_inspect.tls.protection import Protection13, expand_label, protections12
 from kwire_inspect.tls.records import LARGEST_HELLO
 from kwire_inspect.tls.suites import TLS12, TLS13, Suite
 
@@ -316,6 +318,16 @@ def test_fragments_of_any_size_are_none_of_theirs(suite: Suite, etm: bool) -> No
         for size in range(120):
             fragment = random.Random(size).randbytes(size)
             assert protection.open(size, b"\x17\3\3" + size.to_bytes(2, "big"), fragment) is None
+
+
+@pytest.mark.parametrize("padding", [0, 1, 1000])
+@pytest.mark.parametrize("data", [b"", b"said", b"said\0\0"])
+def test_the_padding_of_a_record_is_none_of_its_contents(data: bytes, padding: int) -> None:
+    """Zeros may follow what a record carries and its type, to hide its size [RFC 8446 5.4]."""
+    secret, header = b"s" * 32, b"\x17\3\3" + (len(data) + 1 + padding + 16).to_bytes(2, "big")
+    key, nonce = (expand_label(secret, label, size, "sha256") for label, size in ((b"key", 16), (b"iv", 12)))
+    fragment = AESGCM(key).encrypt(nonce, data + b"\x17" + bytes(padding), header)
+    assert Protection13(TLS13[0x1301], secret).open(0, header, fragment) == (0x17, data)
 
 
 def test_what_is_no_record_after_a_hello_is_passed_on_as_it_is(keys: Path, pem: Path) -> None:

@@ -28,6 +28,7 @@ from tests.pipeline.tls_talks import Recorder, Tls, certificate
 pytest.importorskip("cryptography")
 
 from kwire_inspect.tls import connection, key_log
+from kwire_inspect.tls.key_log import APPLICATION, HANDSHAKE
 
 RECORDING = "librdkafka-on-4.1.1"
 
@@ -235,6 +236,24 @@ def test_of_a_large_key_log_the_oldest_secrets_are_forgotten(keys: Path, monkeyp
     there = [number for number in range(100) if known.of(number.to_bytes(32, "big"))]
     assert there == [*range(there[0], 100)]
     assert 5 < len(there) <= 20
+
+
+def test_secrets_of_a_connection_may_lie_far_apart_in_a_large_key_log(
+    keys: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those after a handshake are logged later than those of the handshake: both are known until they are old."""
+    monkeypatch.setattr(key_log, "MOST_BYTES", 20 * len(LINE.format(1, 1)))
+    known = followed_key_log(str(keys))
+    name = (0).to_bytes(32, "big")
+    for number in range(15):
+        label = HANDSHAKE[0] if number == 0 else APPLICATION[0]
+        with keys.open("a") as file:
+            file.write(f"{label} {number % 14:064x} {number:096x}\n")
+        followed_key_log(str(keys))
+    assert {label: int.from_bytes(secret, "big") for label, secret in known.of(name).items()} == {
+        HANDSHAKE[0]: 0,
+        APPLICATION[0]: 14,
+    }
 
 
 def test_a_key_log_may_be_empty_and_has_to_be_there(tmp_path: Path, keys: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tools import crosscheck
-from tools.crosscheck import DEFINITIONS, bring, main
+from tools.crosscheck import DEFINITIONS, Known, bring, main
 
 GIT = ("git", "-c", "user.name=n", "-c", "user.email=n@localhost", "-c", "init.defaultBranch=main")
 
@@ -57,5 +57,9 @@ def test_differences_and_missing_repositories_are_told(
     monkeypatch.chdir(clone.parent)
     assert main(["--repository", clone.name, "--commit", at]) == 1
     assert "not explained: AskRequest v0: A is i8 | i16" in capsys.readouterr().err
+    for path, told in (("B", "not explained: AskRequest v0: A is i8 | i16"), ("A", "")):
+        monkeypatch.setattr(crosscheck, "KNOWN", (Known("AskRequest", "0", path, "an example"),))
+        assert main(["--repository", clone.name, "--commit", at]) == bool(told)
+        assert told in capsys.readouterr().err, "one field explains no other"
     assert main(["--repository", str(tmp_path / "none")]) == 2
     assert f"{tmp_path / 'none'} cannot be read" in capsys.readouterr().err

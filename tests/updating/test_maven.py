@@ -117,9 +117,12 @@ def test_a_failure_leaves_nothing_that_looks_complete(home: Path) -> None:
     assert list(maven.CACHE.iterdir()) == []
 
 
-def test_a_release_without_broker_is_an_error(home: Path) -> None:
-    with pytest.raises(MavenError, match=r"Could not find artifact org\.apache\.kafka:kafka_2\.12:pom:2\.3\.9"):
-        bring(["2.3.9"])
+@pytest.mark.parametrize(("release", "scala"), [("2.3.9", "2.12"), ("2.4.0", "2.13"), ("2.4.1", "2.13")])
+def test_a_release_without_broker_is_an_error(home: Path, release: str, scala: str) -> None:
+    """Kafka 2.4 was the first for Scala 2.13."""
+    with pytest.raises(MavenError) as caught:
+        bring([release])
+    assert f"Could not find artifact org.apache.kafka:kafka_{scala}:pom:{release}" in str(caught.value)
 
 
 def test_maven_is_asked_for_by_name(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
