@@ -134,6 +134,15 @@ def test_every_link_with_what_it_carries(path: Path, kind: str, six: bool) -> No
     assert problems(path) == {}
 
 
+@pytest.mark.parametrize("six", [False, True], ids=["IPv4", "IPv6"])
+def test_a_packet_may_have_no_size(path: Path, six: bool) -> None:
+    """Where the network card fills it in, its sender captures 0."""
+    at = 4 if six else 2
+    made = ((packet.time, ip_packet(packet)) for packet in kafka(six))
+    write_frames(path, ((time, ethernet(ip[:at] + b"\0\0" + ip[at + 2 :])) for time, ip in made))
+    assert exchanges(path) == bare(path.parent, six)
+
+
 @pytest.mark.parametrize("kind", ["Ethernet", "VXLAN", "IP in IPv6"])
 def test_the_same_packet_inside_and_outside_of_a_tunnel_counts_once(path: Path, kind: str) -> None:
     wraps = WRAPPINGS["GRE"], WRAPPINGS[kind]

@@ -164,6 +164,14 @@ UNSEEN = "{} of its {} bytes were not seen"
             [(1, "undecodable", UNSEEN.format(7, 12), None, None), LATER_ROW, (None, None, None, PARTIAL, 7)],
         ),
         ([*LATER, gap(CLIENT, 0)], [LATER_ROW, (None, None, None, MISSING, 0)]),
+        (  # the end of the capture loses nothing
+            [asked(BEAT, 4, 1), (SERVER, 0.0, RESPONSE[:9])],
+            [(1, "undecodable", UNSEEN.format(7, 12), None, None)],
+        ),
+        (
+            [asked(BEAT, 4, 1), (SERVER, 0.0, RESPONSE[:9]), gap(SERVER, 3)],
+            [(1, "undecodable", UNSEEN.format(7, 12), None, None), (None, None, None, PARTIAL, 3)],
+        ),
     ],
 )
 def test_what_is_cut_off_and_what_is_missing_are_told_apart(

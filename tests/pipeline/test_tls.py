@@ -29,6 +29,7 @@ from kwire_inspect.unread import ENDED_EARLY, HANDSHAKE_LOST, NO_LIBRARY, NO_SEC
 from kwire_kafka import PROTOCOL
 from tests.effort import examples
 from tests.pipeline.capture_files import (
+    EPOCH,
     Conversation,
     Segment,
     block,
@@ -440,6 +441,17 @@ def test_after_lost_packets_the_rest_is_read(path: Path, keys: Path, pem: Path, 
     assert [one.data[0] for one in got] == sorted(one.data[0] for one in got)
     assert all(one.data == bytes([one.data[0]]) * 500 for one in got)
     assert [one.kind for one in found].count("gap") >= 1
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_a_few_lost_bytes_cost_one_record(path: Path, keys: Path, pem: Path, name: str) -> None:
+    said = [bytes([n]) * 500 for n in range(10)]
+    talk = replace(LONG, segments=[(SERVER, n / 10, one) for n, one in enumerate(said)])
+    made = packets(Tls.make(pem, keys, *SUITES[name]).through(talk), acks=False, size=20)
+    lost = max(n for n, one in enumerate(made) if one.time < EPOCH + 0.35 and one.data) - 9
+    write_pcap(path, made[:lost] + made[lost + 1 :])
+    found = [one for one in decrypted(read_pieces([str(path)]), read_key_log(str(keys))) if isinstance(one, Piece)]
+    assert [one.data for one in found if one.kind == "data"] == said[:3] + said[4:]
 
 
 def test_a_loss_within_a_record_has_its_size(path: Path, keys: Path, pem: Path) -> None:
