@@ -24,7 +24,7 @@ from kwire_inspect.live.interfaces import CaptureError, InterfaceCapture, check_
 from kwire_inspect.live.ring import Cutter, NoCaptureError, Ring, statistics
 from kwire_inspect.options import OptionError
 from kwire_inspect.unread import DROPPED
-from kwire_spark.command.watch_inputs import filter_for
+from kwire_spark.command.watch_inputs import InterfacesInput, filter_for
 from tests.pipeline.capture_files import Conversation, block, packets, recorded, write_pcap, write_pcapng
 
 LO = socket.if_nameindex()[0][1]
@@ -285,6 +285,15 @@ def test_watch_reads_packets_of_an_interface_and_removes_them(
     assert f"packets on {LO}" in page
     assert DROPPED in page
     assert 'verdict="refused"} 1\n' in (out / "kwire.prom").read_text()
+
+
+@pytest.mark.parametrize(
+    ("names", "own"), [(["lo"], "lo"), (["lo0"], "lo0"), (["any"], "any"), (["en0", "any"], "any")]
+)
+def test_what_spark_sends_itself_is_not_captured_unasked(names: list[str], own: str) -> None:
+    """It would grow by what it captures."""
+    with pytest.raises(OptionError, match=f"Spark's own traffic is on {own}: name the brokers' ports"):
+        InterfacesInput(names, "", 100, PLENTY)
 
 
 @pytest.mark.parametrize(
