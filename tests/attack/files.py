@@ -274,6 +274,13 @@ def produced(size: int) -> bytes:
     return asked(ProduceRequest(acks=-1, topic_data=[TopicProduceData(name="t", partition_data=[partition])]), 9)
 
 
+def compressed(size: int) -> bytes:
+    """A request with so many bytes of batches, each of 1000 records of 1 kB that compress well."""
+    batch = encode_batch([Record(bytes(1024), bytes(1024))] * 1000, codec=4)
+    partition = PartitionProduceData(index=0, records=batch * (size // len(batch)))
+    return asked(ProduceRequest(acks=-1, topic_data=[TopicProduceData(name="t", partition_data=[partition])]), 9)
+
+
 def one_after_another(count: int, size: int) -> bytes:
     """A capture of so many connections, each with a request with so many bytes of records, and its answer."""
     sent: Sent = [(CLIENT, produced(size)), (SERVER, frame(pack(">iB", 1, 0) + b"\1"))]
@@ -335,9 +342,12 @@ WHOLE = [
     segment("1000 groups of 2 MB", lambda: groups(20, 50, 1_900_000), OFFSETS),
     *(file for file in FILES if file.name in READ_WHOLE),
     File("metrics of 16 MB", "metrics.json", lambda: metrics(16 * MB), "metrics"),
-    File("a request of 3 MB", "frame", lambda: quotas(3 * MB), "kwire decode"),
+    File("a window of 128 MiB", "c.pcap.zst", partial(packed.wide_window, 300 * MB), "kafka_capture"),
+    File("a request of 1 MB", "frame", lambda: quotas(MB), "kwire decode"),
+    File("a request of 16 MB", "frame", lambda: quotas(16 * MB), "kwire decode"),
     File("50,000 requests", "frame", lambda: FETCH * 50_000, "kwire decode"),
-    File("a request of 60 MB of records", "frame", lambda: produced(60 * MB), "kwire decode"),
+    File("a request of 16 MB of records", "frame", lambda: produced(16 * MB), "kwire decode"),
+    File("16 MB of batches of 1,000 records", "frame", lambda: compressed(16 * MB), "kwire decode"),
     File("an answer of 2 MB", "answer", lambda: nodes(2 * MB), "kwire broker"),
     File("an answer of 4 MB", "answer", lambda: nodes(4 * MB), "kwire broker"),
     File("an answer of 2 MB, empty topics", "answer", lambda: empty_topics(2 * MB), "kwire call"),

@@ -10,6 +10,8 @@ from functools import partial
 from random import Random
 from struct import pack
 
+import zstandard
+
 from tests.attack.worker import LISTED
 from tests.pipeline.packing import COMPRESS, tar
 
@@ -38,6 +40,12 @@ def large_packets(size: int) -> bytes:
     """A capture of packets of 256 kB."""
     head = pack("<IIII", 1, 0, BLOCK, BLOCK)
     return PCAP + b"".join(head + block for block in blocks(size))
+
+
+def wide_window(size: int) -> bytes:
+    """Such a capture, of which zstd keeps the last 128 MiB while it reads."""
+    how = zstandard.ZstdCompressionParameters.from_level(3, window_log=27)
+    return zstandard.ZstdCompressor(compression_params=how).compress(large_packets(size))
 
 
 def no_lines(size: int) -> bytes:

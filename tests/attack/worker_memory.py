@@ -2,8 +2,9 @@
 
 ``python -m tests.attack.worker_memory [--only WORD]`` makes each file and reads it in a process of its own, with the
 imports of a worker and its output as an Arrow stream. With ``--engine local`` or ``spark``, commands read files; with
-``local`` also those of ``kwire``. Peaks are of resident memory, as Linux counts it (VmHWM). Seconds are of processor
-time, of commands without that of Spark's processes. Exits with 1 if either is above what is promised.
+``local`` also those of ``kwire``. The last rows have the largest figures of each command. Peaks are of resident
+memory, as Linux counts it (VmHWM). Seconds are of processor time, of commands without that of Spark's processes.
+Exits with 1 if either is above what is promised.
 """
 
 from __future__ import annotations
@@ -40,7 +41,9 @@ OF_PIPELINE = {
 }
 """The commands of ``kwire`` that read files of a source."""
 OF_RUNTIME = {
-    "kwire decode": tuple(f"decode --coding raw {how} FILE" for how in ("", "--format json", "--html page")),
+    "kwire decode": tuple(
+        f"decode --coding raw {how} FILE" for how in ("", "--format json", "--format message", "--html page")
+    ),
     "kwire broker": ("broker AT", "broker AT --format json", "call AT Metadata", "call AT Metadata --trace"),
     "kwire call": ("call AT ListOffsets --version 7", "call AT ListOffsets --version 7 --trace"),
 }
@@ -56,7 +59,11 @@ def main() -> None:
     if given.engine:
         print(WIDE.format("file", "command", "code", "seconds", "command", "worker"))
         files = (file for file in WHOLE if given.only in file.name)
-        figures = [one for file in files for one in measured_commands(file, given.engine, given.command)]
+        taken_by = [one for file in files for one in measured_commands(file, given.engine, given.command)]
+        figures = [(peak, seconds) for _, peak, seconds in taken_by]
+        for line in dict.fromkeys(line for line, _, _ in taken_by):
+            most = [max(values) for values in zip(*(one[1:] for one in taken_by if one[0] == line), strict=True)]
+            print(WIDE.format("all", line, "", f"{most[1]:.0f}", f"{most[0] / MB:.0f}", ""))
     else:
         print(LINE.format("file", "kB", "rows", "seconds", "MB"))
         figures = [measured(file) for file in FILES if given.only in file.name]
@@ -83,8 +90,8 @@ def written(file: File, folder: str) -> Path:
     return path
 
 
-def measured_commands(file: File, engine: str, only: str) -> Iterator[tuple[int, float]]:
-    """Prints a row for each command; its peak, or that of its largest worker, and its processor time."""
+def measured_commands(file: File, engine: str, only: str) -> Iterator[tuple[str, int, float]]:
+    """Prints a row for each command; its line, its peak, or that of its largest worker, and its processor time."""
     with ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory())
         path = written(file, folder)
@@ -100,7 +107,7 @@ def measured_commands(file: File, engine: str, only: str) -> Iterator[tuple[int,
                     "in",
                     *([] if watches else ["--engine", engine]),
                     "--out",
-                    "out",
+                    "watched" if watches else "out",
                 ]
             else:
                 args = ["kwire", *line.replace("FILE", str(path)).split()]
@@ -110,7 +117,7 @@ def measured_commands(file: File, engine: str, only: str) -> Iterator[tuple[int,
             print(WIDE.format(file.name, line, got.code, f"{got.seconds:.0f}", *peaks), flush=True)
             if got.code not in (0, 1, 4):
                 print(f"    {ascii(got.said)[:200]}")
-            yield max(got.process, got.worker), got.seconds
+            yield line, max(got.process, got.worker), got.seconds
 
 
 def answering(answer: bytes) -> Loopback:
