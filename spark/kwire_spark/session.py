@@ -45,12 +45,17 @@ SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.execution.arrow.maxBytesPerBatch": "16m",
+    "spark.sql.parquet.columnarReaderBatchSize": "16",
+    "spark.hadoop.parquet.block.size": str(16 << 20),
+    "spark.hadoop.parquet.block.size.row.check.min": "1",
+    "spark.hadoop.parquet.page.size.row.check.min": "1",
     "spark.sql.python.filterPushdown.enabled": "true",
     "spark.sql.sources.partitionOverwriteMode": "static",
 }
 """Defaults for every session, local or not; settings given to ``spark-submit`` take precedence. Shuffle files are
 encrypted with a key in memory: ``watch`` shuffles packets, which contain passwords until they are decoded. Workers
-that make typed tables get at most 16 MB, or one row, at a time."""
+that make typed tables get at most 16 MB, or one row, at a time. Row groups of Parquet are in the heap while they are
+written, and 16 rows while they are read, of which one may have 40 MB."""
 
 TRACE = re.compile(r"(\s|\\t)*(at .*)?$")
 """Empty lines, and those of stack traces, also as Spark logs them."""

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from pyarrow import parquet
 from pyspark.sql import SparkSession
 
 from kwire_inspect.csv_cells import csv_cell
@@ -82,6 +83,13 @@ def test_folders_are_by_the_columns_asked_for_and_by_date_within(spark: SparkSes
         ("Fetch", 1),
         ("Produce", 2),
     }
+
+
+def test_large_rows_are_few_in_a_row_group(spark: SparkSession, tmp_path: Path) -> None:
+    """The JVM has a whole row group in its heap: by default, it gathers 100 rows of any size before it looks."""
+    values = spark.createDataFrame([(bytearray(os.urandom(4 << 20)),) for _ in range(8)], "value binary").coalesce(1)
+    (file,) = Path(write(values, str(tmp_path), "large")).glob("*.parquet")
+    assert parquet.ParquetFile(file).num_row_groups >= 2
 
 
 def test_any_format_of_spark(spark: SparkSession, tmp_path: Path) -> None:

@@ -97,9 +97,11 @@ class ExchangeStructs:
             policy=LIKE_KAFKA,
             max_decoded=self.max_decoded,
         )
-        places = {row: place for place, row in enumerate(rows)}
-        padded = pa.concat_arrays([found.array, columns.array([None], [0])])  # fields of a null index would be null
-        array = padded.take(pa.array([places.get(row, len(rows)) for row in range(len(bodies))], pa.int64()))
+        array = found.array
+        if len(rows) < len(bodies):  # else two copies are saved, of what may be large
+            places = {row: place for place, row in enumerate(rows)}
+            padded = pa.concat_arrays([array, columns.array([None], [0])])  # fields of a null index would be null
+            array = padded.take(pa.array([places.get(row, len(rows)) for row in range(len(bodies))], pa.int64()))
         reasons = [body.reason for body in bodies]
         for place, error in found.errors.items():
             large = too_many_values(payloads[rows[place]])
