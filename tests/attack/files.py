@@ -347,7 +347,7 @@ WHOLE = [
     File("a request of 16 MB", "frame", lambda: quotas(16 * MB), "kwire decode"),
     File("50,000 requests", "frame", lambda: FETCH * 50_000, "kwire decode"),
     File("a request of 16 MB of records", "frame", lambda: produced(16 * MB), "kwire decode"),
-    File("16 MB of batches of 1,000 records", "frame", lambda: compressed(16 * MB), "kwire decode"),
+    File("100 kB of batches of 1,000 records", "frame", lambda: compressed(MB // 10), "kwire decode"),
     File("an answer of 2 MB", "answer", lambda: nodes(2 * MB), "kwire broker"),
     File("an answer of 4 MB", "answer", lambda: nodes(4 * MB), "kwire broker"),
     File("an answer of 2 MB, empty topics", "answer", lambda: empty_topics(2 * MB), "kwire call"),
