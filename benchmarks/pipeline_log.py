@@ -17,7 +17,7 @@ from pathlib import Path
 from benchmarks.timing import table
 from kwire.logs import LogSegment
 from kwire.records import Record, encode_batch
-from kwire_inspect.columns import RECORDS
+from kwire_inspect.schemas import RECORDS
 from kwire_inspect.segments import record_batches, segment_files, splits
 
 START = 1_700_000_000_000

@@ -37,10 +37,10 @@ from benchmarks.pipeline_frames import decoded, traffic
 from benchmarks.timing import table
 from benchmarks.workers import Watch
 from kwire.policy import LIKE_KAFKA
-from kwire_inspect import columns
+from kwire_inspect import schemas
 from kwire_inspect.capture import Peer, read_pieces
 from kwire_inspect.tables.clients import EXCHANGE_COLUMNS
-from kwire_inspect.worker import tune_worker
+from kwire_inspect.worker_memory import tune_worker
 from kwire_kafka import PROTOCOL
 from kwire_spark import typed
 from kwire_spark.session import spark_session
@@ -49,7 +49,7 @@ from tests.pipeline.capture_files import merged, packets, write_pcap
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-WITHOUT_BYTES = [name for name in columns.EXCHANGES.names if name not in ("request", "response")]
+WITHOUT_BYTES = [name for name in schemas.EXCHANGES.names if name not in ("request", "response")]
 FOLDER = Path(__file__).parents[1] / "build" / "scale"
 TEMPLATE = 4_000_000
 """Bytes of recorded traffic, and of data, that are repeated with other clients."""
@@ -103,7 +103,7 @@ def captures(mb: int) -> list[Job]:
     capture = write_capture(FOLDER / "capture.pcap", mb)
     return [
         capture_job("frames", capture),
-        capture_job("frames without raw", capture, only=[one for one in columns.FRAMES.names if one != "raw"]),
+        capture_job("frames without raw", capture, only=[one for one in schemas.FRAMES.names if one != "raw"]),
         capture_job("exchanges", capture, EXCHANGES),
         capture_job("exchanges without bytes", capture, EXCHANGES, only=WITHOUT_BYTES),
         capture_job("columns of clients", capture, EXCHANGES, only=EXCHANGE_COLUMNS),

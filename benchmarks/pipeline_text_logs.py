@@ -25,8 +25,8 @@ import pyarrow as pa
 
 from benchmarks.timing import table
 from kwire.request_log import MARK, parse_line
-from kwire_inspect.columns import EXCHANGES
 from kwire_inspect.projection import Condition, Projection
+from kwire_inspect.schemas import EXCHANGES
 from kwire_inspect.text_logs import Lines, Split, refusal_batches, request_batches
 
 DATA = Path(__file__).parents[1] / "tests" / "data"

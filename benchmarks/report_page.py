@@ -23,7 +23,7 @@ import pyarrow as pa
 
 from benchmarks.readiness import finished
 from benchmarks.timing import table
-from kwire_inspect.columns import CLIENTS, PROBLEMS
+from kwire_inspect.schemas import CLIENTS, PROBLEMS
 from kwire_inspect.tables.files import write_parquet
 from tests.browser import BROWSER, FLAGS
 

@@ -62,11 +62,11 @@ GENERATED_LAYERS = (
 )
 
 INSPECT_LAYERS = (
-    ("folders", "unread"),
+    ("folders", "reasons"),
     ("storage",),
-    ("capture", "columns", "csv_cells", "options", "worker"),
+    ("capture", "schemas", "csv_cells", "options", "worker_memory"),
     ("stored", "tls"),
-    ("inputs", "rows", "state"),
+    ("inputs", "row_layout", "state"),
     ("projection", "tables"),
     ("connections", "reports", "segments"),
     ("live", "text_logs"),

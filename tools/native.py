@@ -28,7 +28,7 @@ HOT: tuple[str, ...] = (
         f"connections/{name}"
         for name in ("answers", "batches", "connection", "context", "exchange_rows", "frame_rows")
     ),
-    *("connections/identity", "connections/sides", "rows"),
+    *("connections/identity", "connections/direction_detection", "row_layout"),
 )
 """The modules of kwire_inspect that are compiled: what touches each packet of a capture, and each frame."""
 WORK = ROOT / "build" / "mypyc" / (sys.implementation.cache_tag or "python")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from kwire_inspect.rows import LAYOUTS, Row
+from kwire_inspect.row_layout import LAYOUTS, Row
 from kwire_kafka import PROTOCOL
 
 if TYPE_CHECKING:
@@ -59,8 +59,8 @@ def may_pass(conditions: Iterable[Condition], known: Mapping[str, Any]) -> bool:
 class Projection:
     """The columns of ``schema`` (by default all) in the rows of a table that satisfy all ``conditions``.
 
-    ``table`` is the name of a layout in ``kwire_inspect.rows``. ``columns`` are those that have to be computed: of
-    the schema, and of the conditions, which are on scalar columns. ``protocol`` has the messages, to decode them.
+    ``table`` is the name of a layout in ``kwire_inspect.row_layout``. ``columns`` are those that have to be computed:
+    of the schema, and of the conditions, which are on scalar columns. ``protocol`` has the messages, to decode them.
     """
 
     __slots__ = ("columns", "conditions", "layout", "protocol", "schema")

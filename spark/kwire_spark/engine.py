@@ -1,4 +1,4 @@
-"""Spark as what runs the commands of ``kwire_inspect``, which finds it by its entry point."""
+"""Spark as an engine for the commands of ``kwire_inspect``, which finds it by its entry point."""
 
 from __future__ import annotations
 

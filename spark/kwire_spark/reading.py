@@ -1,4 +1,4 @@
-"""Files of any type as DataFrames: FRAMES, EXCHANGES, REFUSALS and RECORDS of :mod:`kwire_inspect.columns`.
+"""Files of any type as DataFrames: FRAMES, EXCHANGES, REFUSALS and RECORDS of :mod:`kwire_inspect.schemas`.
 
 Each function takes paths, like :func:`kwire_inspect.inputs.find`, or its ``Inputs``, and reads the files of the
 matching types, or tables that an earlier run wrote; without any, the DataFrame is empty. Only ``columns`` are
@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from kwire_inspect.columns import COUNTED, EXCHANGES, FRAMES, RECORDS, REFUSALS
 from kwire_inspect.inputs import Inputs, find
 from kwire_inspect.options import COUNT, FOUND, KINDS, only, passed
+from kwire_inspect.schemas import COUNTED, EXCHANGES, FRAMES, RECORDS, REFUSALS
 from kwire_inspect.storage import absolute
 from kwire_inspect.stored import SCHEMAS, Origin, are_complete, of_clients
 from kwire_inspect.tables.clients import Clients, clients

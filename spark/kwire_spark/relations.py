@@ -16,7 +16,7 @@ from kwire_spark.types import spark_schema
 
 
 class SparkBackend:
-    """What Spark does with its tables."""
+    """The same functions for DataFrames."""
 
     def query(self, text: str, tables: Mapping[str, DataFrame]) -> DataFrame:
         # Spark drops its names for the tables after this, and with the name of a persisted table what it keeps of it:
@@ -29,10 +29,10 @@ class SparkBackend:
         found = self.query(text, tables).collect()
         return [{name: _in_utc(value) for name, value in row.asDict().items()} for row in found]
 
-    def exploded(self, table: DataFrame, column: str, name: str) -> DataFrame:
+    def explode(self, table: DataFrame, column: str, name: str) -> DataFrame:
         return table.withColumn(name, F.explode(column))
 
-    def mapped(
+    def map_batches(
         self, table: DataFrame, takes: pa.Schema, function: Batches, gives: pa.Schema, by: str, order: Sequence[str]
     ) -> DataFrame:
         columns = ", ".join(f"`{name}`" for name in takes.names)
@@ -42,10 +42,10 @@ class SparkBackend:
         called: Any = function
         return needed.mapInArrow(called, spark_schema(gives))
 
-    def unpacked(self, table: DataFrame, column: str, schema: pa.Schema) -> DataFrame:
+    def expand_struct(self, table: DataFrame, column: str, schema: pa.Schema) -> DataFrame:
         return table.where(F.col(column).isNotNull()).select(f"{column}.*")
 
-    def beside(self, table: DataFrame, rows: pa.Table) -> DataFrame:
+    def like(self, table: DataFrame, rows: pa.Table) -> DataFrame:
         return table.sparkSession.createDataFrame(rows)
 
     @contextmanager

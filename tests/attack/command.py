@@ -18,7 +18,7 @@ from pathlib import Path
 
 from tests.attack.worker import high_water
 
-MOST_SECONDS = 600
+MAX_SECONDS = 600
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ def taken(command: Sequence[str], folder: Path) -> Taken:
             args, stdin=subprocess.DEVNULL, stdout=said, stderr=said, cwd=folder, env=_environment()
         ) as process,
     ):
-        until = time.monotonic() + MOST_SECONDS
+        until = time.monotonic() + MAX_SECONDS
         while process.poll() is None:
             worker = max([worker, *map(high_water, _workers(process.pid))])
             time.sleep(0.1)
@@ -51,7 +51,7 @@ def taken(command: Sequence[str], folder: Path) -> Taken:
                 process.kill()
         said.seek(max(0, said.seek(0, os.SEEK_END) - 1000))
         lines = said.read().decode(errors="replace").strip().splitlines()
-    own, seconds = peak.read_text().split() if peak.exists() else (0, MOST_SECONDS)
+    own, seconds = peak.read_text().split() if peak.exists() else (0, MAX_SECONDS)
     return Taken(int(own), worker, float(seconds), process.returncode, lines[-1] if lines else "")
 
 

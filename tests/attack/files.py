@@ -22,7 +22,7 @@ from kwire.message import Message
 from kwire.records import Record, encode_batch, encode_message_set
 from kwire.records.writing import varint
 from kwire_inspect.capture import Peer
-from kwire_inspect.columns import EXCHANGES
+from kwire_inspect.schemas import EXCHANGES
 from kwire_kafka import (
     PROTOCOL,
     AlterClientQuotasRequest,

@@ -17,8 +17,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from kwire_inspect.capture import read_pieces
-from kwire_inspect.columns import EXCHANGES
 from kwire_inspect.connections import frame_batches
+from kwire_inspect.schemas import EXCHANGES
 from tests.cluster.jobs import JOB, LONGEST, TASKS, finished, lose_a_worker, many_clients
 from tests.cluster.standalone import Cluster
 

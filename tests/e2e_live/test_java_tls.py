@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kwire_inspect.unread import TLS
+from kwire_inspect.reasons import TLS
 from tests.certificates import Certificates
 from tests.e2e_live.commands import LONGEST, problems, requests, run
 from tests.e2e_traffic import console, raw

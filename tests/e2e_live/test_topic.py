@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from kwire_inspect.unread import NO_PACKET
+from kwire_inspect.reasons import NO_PACKET
 from tests.e2e_live import packet_topic
 from tests.e2e_live.commands import problems, requests, run
 from tests.e2e_live.packet_topic import PARTITIONS, an_hour_later, create, packets_of, produce

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from kwire_inspect.columns import EXCHANGES
+from kwire_inspect.schemas import EXCHANGES
 from kwire_spark import spark_session, write
 from kwire_spark.streams import follow, keep_clients, packets_in
 from kwire_spark.types import spark_schema

@@ -11,9 +11,9 @@ from pathlib import Path
 import pyarrow as pa
 from pyarrow import parquet
 
-from kwire_inspect.columns import CLIENTS, EXCHANGES, RECORDS
 from kwire_inspect.inputs import find
 from kwire_inspect.readers import read_batches
+from kwire_inspect.schemas import CLIENTS, EXCHANGES, RECORDS
 from tests.cluster.jobs import JOB, TASKS, lose_a_worker, many_clients
 from tests.cluster.standalone import Cluster
 from tests.e2e_live.packet_topic import an_hour_later, connector, create, packets_of, produce

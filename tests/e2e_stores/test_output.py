@@ -12,7 +12,7 @@ import pytest
 from pyarrow import parquet
 from pyarrow.fs import FileSelector
 
-from kwire_inspect.columns import CLIENTS
+from kwire_inspect.schemas import CLIENTS
 from tests.e2e_stores.maven import hadoop_version, jars
 from tests.e2e_stores.s3_servers import client
 

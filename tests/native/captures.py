@@ -13,8 +13,8 @@ from pathlib import Path
 
 import kwire
 from kwire_inspect.capture import read_pieces
-from kwire_inspect.columns import EXCHANGES, FRAMES
 from kwire_inspect.connections import frame_batches
+from kwire_inspect.schemas import EXCHANGES, FRAMES
 from tests.fuzz.mutation import mutate
 from tests.pipeline.capture_files import (
     COOKED,

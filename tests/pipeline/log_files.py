@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from kwire.records import Record, encode_batch
-from kwire_inspect.columns import RECORDS
+from kwire_inspect.schemas import RECORDS
 from kwire_inspect.segments import record_batches, segment_files, splits
 
 LOGS = Path(__file__).parents[1] / "data" / "logs"

@@ -9,8 +9,8 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from kwire_inspect.columns import CLIENTS, EXCHANGES
 from kwire_inspect.reports.report import Report
+from kwire_inspect.schemas import CLIENTS, EXCHANGES
 from kwire_inspect.tables.clients import Clients, clients
 from kwire_inspect.tables.relations import Database, LocalTable
 from kwire_kafka.releases import RELEASES

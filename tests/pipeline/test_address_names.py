@@ -74,7 +74,7 @@ def test_the_first_name_counts_and_their_number_is_limited(tmp_path: Path, monke
     other = named(bytes([10, 0, 0, 1]), b"other")
     (tmp_path / "a").write_bytes(section() + A + other + B)
     assert address_names([str(tmp_path / "a")] * 2) == {"10.0.0.1": "a", "10.0.0.2": "b"}
-    monkeypatch.setattr(names, "MOST", 1)
+    monkeypatch.setattr(names, "MAX_NAMES", 1)
     assert address_names([str(tmp_path / "a")]) == {"10.0.0.1": "a"}
 
 
@@ -122,7 +122,7 @@ def test_names_are_shortened_and_escaped(tmp_path: Path, capsys: pytest.CaptureF
     hostile = named(bytes([127, 0, 0, 1]), b"\x1b[31m<script>\xff" + b"x" * 5000)
     path.write_bytes(REAL.read_bytes().partition(struct.pack("<II", 4, 44))[0] + hostile)
     (name,) = address_names([str(path)]).values()
-    assert len(name) == names.LONGEST
+    assert len(name) == names.MAX_LENGTH
     assert run(["clients", "-q", "--out", str(tmp_path / "out"), str(path)]) == 0
     assert "\x1b" not in capsys.readouterr().out
     page = (tmp_path / "out" / "clients.html").read_text()

@@ -172,11 +172,11 @@ def test_a_damaged_member_of_a_zip_is_a_row(tmp_path: Path) -> None:
     assert told[-1] == "cannot be read: damaged zip: Bad CRC-32 for file 'a.log'"
 
 
-@pytest.mark.parametrize("limit", ["MOST_BYTES", "MOST_ZEROS"])
+@pytest.mark.parametrize("limit", ["MAX_BYTES", "MAX_ZEROS"])
 def test_bombs_are_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str) -> None:
     monkeypatch.setattr(archives, limit, 1 << 30)
     path = tmp_path / "a.tar.zst"
-    piece = zstandard.compress(bytes(1 << 26) if limit == "MOST_ZEROS" else b"bomb" * (1 << 24))
+    piece = zstandard.compress(bytes(1 << 26) if limit == "MAX_ZEROS" else b"bomb" * (1 << 24))
     path.write_bytes(zstandard.compress(tar(("a.log", LOG))[:1024]) + piece * 18)
     tracemalloc.start()
     found = find([path])
@@ -199,13 +199,13 @@ def test_headers_do_not_take_the_memory_they_ask_for(tmp_path: Path) -> None:
 
 
 def test_many_members_and_overlapping_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(archives, "MOST_MEMBERS", 10)
+    monkeypatch.setattr(archives, "MAX_MEMBERS", 10)
     path = tmp_path / "a.tar"
     path.write_bytes(tar(*((f"{number}.log", LOG) for number in range(20))))
     found = find([path])
     assert len(found.request_logs) == 10
     assert found.skipped == ((str(path), "more than 10 members: unpack the archive"),)
-    monkeypatch.setattr(archives, "MOST_BYTES", 1000)
+    monkeypatch.setattr(archives, "MAX_BYTES", 1000)
     (tmp_path / "b.zip").write_bytes(zipped_log(2000))
     assert find([tmp_path / "b.zip"]).skipped[0][1].startswith("more than")
 
@@ -251,7 +251,7 @@ def test_what_a_tar_has_after_its_last_header_is_told(tmp_path: Path) -> None:
 
 
 def test_members_of_one_name_count_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(archives, "MOST_MEMBERS", 10)
+    monkeypatch.setattr(archives, "MAX_MEMBERS", 10)
     for count, told in ((10, []), (11, ["more than 10 members: unpack the archive"])):
         path = tmp_path / f"{count}.tar"
         path.write_bytes(tar(*[("a.log", LOG)] * count))
@@ -259,7 +259,7 @@ def test_members_of_one_name_count_each(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_seeking_in_a_large_stored_member_of_a_zip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(archives, "LARGEST_LIST", 1 << 16)
+    monkeypatch.setattr(archives, "MAX_LIST", 1 << 16)
     path = tmp_path / "a.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as packed:
         packed.writestr("a.log", LOG * 10_000)
@@ -280,9 +280,9 @@ def test_a_zip_of_many_members_is_read_up_to_a_number(tmp_path: Path, monkeypatc
     with zipfile.ZipFile(path, "w") as packed:
         for number in range(21):
             packed.writestr(f"{number}.log", LOG)
-    monkeypatch.setattr(archives, "MOST_MEMBERS", 11)
+    monkeypatch.setattr(archives, "MAX_MEMBERS", 11)
     assert len(find([path]).request_logs) == 11
-    monkeypatch.setattr(archives, "MOST_MEMBERS", 10)
+    monkeypatch.setattr(archives, "MAX_MEMBERS", 10)
     archives._known.clear()
     assert find([path]).skipped == ((str(path), "its list of members is too long: unpack the archive"),)
 

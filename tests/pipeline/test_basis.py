@@ -8,15 +8,7 @@ from typing import Any
 import pytest
 
 from kwire.command import main as run
-from kwire_inspect.reports.basis import Basis, Problem, basis_of, with_basis, with_problems
-from kwire_inspect.reports.census import census
-from kwire_inspect.reports.latency import latency
-from kwire_inspect.reports.readiness import readiness
-from kwire_inspect.reports.report import Report
-from kwire_inspect.reports.terminal import print_report
-from kwire_inspect.stored import Origin
-from kwire_inspect.tables.clients import clients
-from kwire_inspect.unread import (
+from kwire_inspect.reasons import (
     CUT_IN_TUNNEL,
     DROPPED,
     FRAGMENTS_DIFFER,
@@ -39,6 +31,14 @@ from kwire_inspect.unread import (
     UNDECIDED,
     advice,
 )
+from kwire_inspect.reports.basis import Basis, Problem, basis_of, with_basis, with_problems
+from kwire_inspect.reports.census import census
+from kwire_inspect.reports.latency import latency
+from kwire_inspect.reports.readiness import readiness
+from kwire_inspect.reports.report import Report
+from kwire_inspect.reports.terminal import print_report
+from kwire_inspect.stored import Origin
+from kwire_inspect.tables.clients import clients
 from tests.pipeline.capture_files import EPOCH, Conversation, packets, recorded, write_pcap
 from tests.pipeline.report_rows import START, exchange, exchanges_of
 from tests.pipeline.test_late_captures import OTHER_PORTS

@@ -446,7 +446,7 @@ def test_a_file_that_cannot_be_opened_is_reported(tmp_path: Path) -> None:
 
 
 def test_interfaces_without_end_take_no_memory_without_end(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pcapng, "MOST_INTERFACES", 3)
+    monkeypatch.setattr(pcapng, "MAX_INTERFACES", 3)
     write_pcapng(path, WHOLE[:-1], links=[ETHERNET] * 3)
     assert broken(path) == []
     write_pcapng(path, WHOLE, links=[ETHERNET] * 4)

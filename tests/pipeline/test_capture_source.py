@@ -30,10 +30,10 @@ from pyspark.sql.datasource import (
     StringStartsWith,
 )
 
-from kwire_inspect.columns import FRAMES
 from kwire_inspect.connections import Condition
 from kwire_inspect.options import BrokenInputError, OptionError, Options
 from kwire_inspect.readers.capture import CaptureReader
+from kwire_inspect.schemas import FRAMES
 from kwire_spark.sources.capture import KafkaCapture
 from kwire_spark.sources.filters import condition
 from kwire_spark.types import spark_schema

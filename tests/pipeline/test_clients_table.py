@@ -8,10 +8,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from kwire_inspect.columns import CLIENTS, PROBLEMS, REFUSALS
+from kwire_inspect.reasons import TLS
+from kwire_inspect.schemas import CLIENTS, PROBLEMS, REFUSALS
 from kwire_inspect.tables.clients import EXCHANGE_COLUMNS, REFUSAL_COLUMNS, clients
 from kwire_inspect.tables.relations import LocalTable, query
-from kwire_inspect.unread import TLS
 from tests.pipeline.report_rows import client, clients_of, exchange, exchanges_of, table_of
 
 

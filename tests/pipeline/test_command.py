@@ -27,13 +27,13 @@ from kwire.command import group
 from kwire.command import main as run
 from kwire.errors import KwireError
 from kwire.logs import LogSegment
-from kwire_inspect.columns import RECORDS
 from kwire_inspect.command import one_line
 from kwire_inspect.command.common import Run, only_writer
 from kwire_inspect.command.engines import LocalEngine
 from kwire_inspect.command.reports import SHOWN, clients_report, usage_of
 from kwire_inspect.inputs import Inputs, find
 from kwire_inspect.options import BrokenInputError, OptionError
+from kwire_inspect.schemas import RECORDS
 from kwire_inspect.segments import record_batches, splits
 from kwire_inspect.storage import Window
 from kwire_inspect.tables.files import ParquetTable

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwire_inspect.columns import CLIENTS, COUNTED, EXCHANGES, PROBLEMS
 from kwire_inspect.options import Options
 from kwire_inspect.readers.base import Reader
+from kwire_inspect.reasons import CLOSED
+from kwire_inspect.schemas import CLIENTS, COUNTED, EXCHANGES, PROBLEMS
 from kwire_inspect.tables.clients import EXCHANGE_COLUMNS, Clients, clients
 from kwire_inspect.tables.counting import counted
 from kwire_inspect.tables.relations import LocalTable
-from kwire_inspect.unread import CLOSED
 from kwire_spark.sources.base import CountingReader
 from tests.effort import examples
 from tests.pipeline.report_rows import DATABASE, START, client, clients_of, exchange, exchanges_of

@@ -16,14 +16,14 @@ from hypothesis import strategies as st
 from kwire.connection import CLIENT, SERVER
 from kwire_inspect.capture import Broken, Peer, Piece, read_pieces
 from kwire_inspect.capture.files import file_packets
-from kwire_inspect.capture.fragments import LARGEST, MOST_RANGES, PATIENCE, Datagram, Fragments, Part
+from kwire_inspect.capture.fragments import MAX_PACKET, MAX_RANGES, PATIENCE, Datagram, Fragments, Part
 from kwire_inspect.capture.packets import LINKS as KNOWN_LINKS
 from kwire_inspect.capture.packets import Packet
 from kwire_inspect.capture.pcap import Report
 from kwire_inspect.capture.unwrapping import LAYERS, Unwrapper
-from kwire_inspect.capture.walk import MOST_TUNNELS, Walk
+from kwire_inspect.capture.walk import MAX_TUNNELS, Walk
 from kwire_inspect.connections import frame_batches
-from kwire_inspect.unread import CUT_IN_TUNNEL, FRAGMENTS_DIFFER, FRAGMENTS_LOST, NO_TCP, NOT_READ, SHORT
+from kwire_inspect.reasons import CUT_IN_TUNNEL, FRAGMENTS_DIFFER, FRAGMENTS_LOST, NO_TCP, NOT_READ, SHORT
 from tests.effort import examples
 from tests.pipeline.capture_files import (
     Conversation,
@@ -200,7 +200,7 @@ def test_any_nesting_within_the_limit_is_read(
         assert said(path) == SAID
 
 
-@pytest.mark.parametrize("depth", [MOST_TUNNELS, MOST_TUNNELS + 1])
+@pytest.mark.parametrize("depth", [MAX_TUNNELS, MAX_TUNNELS + 1])
 def test_a_tunnel_too_deep_is_counted_and_named(path: Path, depth: int) -> None:
     def wrap(ip: bytes) -> bytes:
         for _ in range(depth):
@@ -208,7 +208,7 @@ def test_a_tunnel_too_deep_is_counted_and_named(path: Path, depth: int) -> None:
         return ethernet(ip)
 
     write_frames(path, wrapped(wrap, WHOLE))
-    if depth == MOST_TUNNELS:
+    if depth == MAX_TUNNELS:
         assert (said(path), problems(path)) == (SAID, {})
     else:
         size = sum(len(wrap(ip_packet(packet))) for packet in WHOLE)
@@ -506,12 +506,12 @@ def test_fragments_that_contradict_each_other_are_counted_and_the_first_holds(pa
 def test_fragments_take_bounded_memory() -> None:
     report = Report("a.pcap")
     unwrapper = Unwrapper(report)
-    large = ethernet(ipv4(6, bytes(1400), fragment=0x2000 | (LARGEST - 1500) // 8))
+    large = ethernet(ipv4(6, bytes(1400), fragment=0x2000 | (MAX_PACKET - 1500) // 8))
     for number in range(3000):
         frame = large[:18] + struct.pack(">H", number) + large[20:]
         list(unwrapper.add(frame, 0, len(frame), len(frame), "ethernet", 1.0, 0))
         assert unwrapper.held <= 17 << 20
-    holes = [ethernet(ipv4(6, bytes(8), fragment=0x2000 | 2 * at)) for at in range(4 * MOST_RANGES)]
+    holes = [ethernet(ipv4(6, bytes(8), fragment=0x2000 | 2 * at)) for at in range(4 * MAX_RANGES)]
     for hole in holes:
         list(unwrapper.add(hole, 0, len(hole), len(hole), "ethernet", 1.0, 0))
     list(unwrapper.close())
@@ -537,7 +537,7 @@ def test_a_packet_has_no_more_bytes_than_ip_allows() -> None:
     datagram.add(Part(1, 0, 65_528, bytes(65_528), last=False))
     datagram.add(Part(1, 65_528, 1400, b"x" * 1400, last=True))
     assert datagram.whole
-    assert (datagram.size, bytes(datagram.data)) == (LARGEST, bytes(65_528) + b"x" * 7)
+    assert (datagram.size, bytes(datagram.data)) == (MAX_PACKET, bytes(65_528) + b"x" * 7)
 
 
 def test_a_fragment_that_comes_twice_waits_as_one_packet() -> None:

@@ -11,10 +11,10 @@ import pytest
 from kwire.connection import CLIENT, SERVER
 from kwire.frames import frame
 from kwire_inspect.capture import Broken, Piece, read_pieces
-from kwire_inspect.columns import EXCHANGES
 from kwire_inspect.connections import ConnectionProjection, ConnectionRows, frame_batches
 from kwire_inspect.connections.projection import ALL, CODES, Table
-from kwire_inspect.unread import HTTP, MISSING, NO_FRAME, PARTIAL, STRAY
+from kwire_inspect.reasons import HTTP, MISSING, NO_FRAME, PARTIAL, STRAY
+from kwire_inspect.schemas import EXCHANGES
 from kwire_kafka import (
     PROTOCOL,
     ApiVersionsRequest,

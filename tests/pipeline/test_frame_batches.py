@@ -18,7 +18,6 @@ from kwire.connection.event_reader import EventReader
 from kwire.frames import frame
 from kwire.message import decode_within
 from kwire_inspect.capture import Broken, Piece
-from kwire_inspect.columns import EXCHANGES, FRAMES
 from kwire_inspect.connections import (
     Condition,
     ConnectionProjection,
@@ -30,8 +29,9 @@ from kwire_inspect.connections import (
 from kwire_inspect.connections.batches import BATCH_ROWS
 from kwire_inspect.connections.projection import TABLES, Table
 from kwire_inspect.options import BrokenInputError
-from kwire_inspect.rows import Layout
-from kwire_inspect.unread import MISSING
+from kwire_inspect.reasons import MISSING
+from kwire_inspect.row_layout import Layout
+from kwire_inspect.schemas import EXCHANGES, FRAMES
 from kwire_kafka import HeartbeatRequest, HeartbeatResponse, ProduceRequest
 from tests.effort import examples
 from tests.pipeline.capture_files import Segment, recorded, recordings

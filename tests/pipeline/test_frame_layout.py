@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 
 from kwire import is_native
 from kwire.headers import RequestHeader, ResponseHeader
-from kwire_inspect import worker
+from kwire_inspect import worker_memory
 from kwire_inspect.capture import Broken, Connection, Peer, Piece
-from kwire_inspect.columns import EXCHANGES, FRAMES
 from kwire_inspect.connections import ConnectionProjection, ConnectionRows, batches
 from kwire_inspect.connections.context import MAX_CONTEXTS, ContextCache
 from kwire_inspect.connections.identity import Client
 from kwire_inspect.connections.projection import Table
-from kwire_inspect.rows import LAYOUTS, Layout, Row, exchange_row, micros
+from kwire_inspect.row_layout import LAYOUTS, Layout, Row, exchange_row, micros
+from kwire_inspect.schemas import EXCHANGES, FRAMES
 from kwire_kafka import PROTOCOL, ApiVersionsRequest, HeartbeatRequest, HeartbeatResponse, SaslAuthenticateRequest
 from tests.pipeline.capture_files import EPOCH
 from tests.pipeline.connection_pieces import answered, asked, cells, pieces
@@ -143,11 +143,11 @@ def test_a_worker_settles_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gc, "freeze", lambda: frozen.append(1))
     monkeypatch.setattr(gc, "set_threshold", lambda *_: None)
     monkeypatch.setattr(ctypes, "CDLL", lambda _: object())  # a system without mallopt
-    worker.tune_worker.cache_clear()
-    worker.tune_worker()
-    worker.tune_worker()
+    worker_memory.tune_worker.cache_clear()
+    worker_memory.tune_worker()
+    worker_memory.tune_worker()
     assert frozen == [1]
-    worker.tune_worker.cache_clear()
+    worker_memory.tune_worker.cache_clear()
 
 
 def test_a_row_is_built_by_name_wherever_its_columns_are() -> None:

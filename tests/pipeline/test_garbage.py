@@ -16,9 +16,9 @@ from kwire.frames import frame
 from kwire_inspect.capture import Broken, Peer, Piece, read_pieces, servers
 from kwire_inspect.capture.files import file_packets
 from kwire_inspect.capture.packets import Packet
-from kwire_inspect.capture.pcap import LARGEST, MOST_COUNTED, _mark
-from kwire_inspect.connections import batches, frame_batches, sides
-from kwire_inspect.unread import UNDECIDED
+from kwire_inspect.capture.pcap import MAX_COUNTED, MAX_PACKET, _mark
+from kwire_inspect.connections import batches, direction_detection, frame_batches
+from kwire_inspect.reasons import UNDECIDED
 from kwire_kafka import PROTOCOL
 from tests.effort import peak
 from tests.pipeline.capture_files import Conversation, Segment, merged, packets, recorded, write_pcap
@@ -42,14 +42,14 @@ def undecided(path: Any, segments: list[Segment]) -> list[Piece]:
 def tried(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The bytes that were decoded to find out which side is the client, each time."""
     sizes: list[int] = []
-    score = sides.score
+    score = direction_detection.score
 
     def counted(pieces: Iterable[Piece], *args: Any, **options: Any) -> int:
         given = list(pieces)
         sizes.append(sum(len(piece.data) for piece in given))
         return score(given, *args, **options)
 
-    monkeypatch.setattr(sides, "score", counted)
+    monkeypatch.setattr(direction_detection, "score", counted)
     return sizes
 
 
@@ -69,7 +69,7 @@ def test_one_byte_in_each_packet_is_decoded_in_runs(tmp_path: Any, monkeypatch: 
             fed.append(len(data))
             return super().feed(direction, data, time)
 
-    monkeypatch.setattr(sides, "ConnectionDecoder", Counting)
+    monkeypatch.setattr(direction_detection, "ConnectionDecoder", Counting)
     run: list[Segment] = [(side, n / 1e6, b"\xfe") for side in (CLIENT, SERVER) for n in range(3000)]
     cells(undecided(tmp_path, run), table="exchanges")
     assert len(fed) < 3000 / 10
@@ -87,7 +87,7 @@ def test_frames_that_cannot_be_read_exclude_a_side_early(tmp_path: Any, swapped:
             looked.append(piece)
             yield piece
 
-    assert sides.score(noted(), sides.WINDOW, PROTOCOL, swapped=swapped) == 0
+    assert direction_detection.score(noted(), direction_detection.WINDOW, PROTOCOL, swapped=swapped) == 0
     assert len(looked) < 2 * len(given) / 3
 
 
@@ -115,7 +115,7 @@ def test_a_direction_that_is_alone_is_read_as_beside_the_other(tmp_path: Any) ->
 def test_many_connections_take_bounded_memory(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of those that are open at once, the ones idle for longest are closed: four times as many take as much."""
     monkeypatch.setattr(batches, "BATCH_ROWS", 100)
-    monkeypatch.setattr(servers, "MOST_ENDS", 100)
+    monkeypatch.setattr(servers, "MAX_ENDS", 100)
     real = recorded("librdkafka-on-4.1.1")[0].segments[:2]
 
     def memory(count: int) -> int:
@@ -148,7 +148,7 @@ def test_after_damage_no_block_is_passed_over(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("order", ["<", ">"])
 def test_what_is_searched_after_damage_is_not_tried_byte_by_byte(order: str) -> None:
-    mark = _mark(order, 16, 0, LARGEST)
+    mark = _mark(order, 16, 0, MAX_PACKET)
     zeros = [found.span(1) for found in mark.pattern.finditer(bytes(4096))]
     assert zeros == [(1, 4096)]  # at once
     packets = (pack(f"{order}IIII", 0, 999_999, size, size) + b"\1" * size for size in (24, 255, 65_536, 1 << 24))
@@ -164,4 +164,4 @@ def test_no_number_of_packets_is_more_than_tables_can_add_up(tmp_path: Path) -> 
     path.write_bytes((section + pack("<IIIII", 5, size, 0, 0, 0) + dropped + pack("<I", size)) * 2)
     [told] = file_packets(str(path))
     assert isinstance(told, Broken)
-    assert told.packets == MOST_COUNTED
+    assert told.packets == MAX_COUNTED

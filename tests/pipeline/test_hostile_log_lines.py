@@ -21,10 +21,10 @@ import zstandard
 from kwire.request_log import layouts, parse_line, parsing
 from kwire.request_log import line as lines
 from kwire.request_log import text as texts
-from kwire_inspect.columns import EXCHANGES
 from kwire_inspect.projection import Projection
+from kwire_inspect.schemas import EXCHANGES
 from kwire_inspect.text_logs import Split, fast_path, hosts, refusal_batches, refusals, request_batches, requests
-from kwire_inspect.text_logs.lines import LONGEST, MOST_PROBLEMS, Lines
+from kwire_inspect.text_logs.lines import LONGEST, MAX_PROBLEMS, Lines
 from tests.attack.limits import limited
 from tests.effort import peak
 
@@ -228,10 +228,10 @@ def test_a_line_that_is_too_long_is_a_row_that_names_the_option(tmp_path: Path, 
 def test_of_many_long_lines_some_are_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kwire_inspect.text_logs.lines.CHUNK", 16)
     path = tmp_path / "server.log"
-    path.write_bytes((b"x" * 20 + b"\n") * (MOST_PROBLEMS + 500))
+    path.write_bytes((b"x" * 20 + b"\n") * (MAX_PROBLEMS + 500))
     with Lines(str(path), longest=10) as lines:
         assert not [*lines]
-    assert len(lines.problems) == MOST_PROBLEMS
+    assert len(lines.problems) == MAX_PROBLEMS
 
 
 @pytest.mark.slow

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from kwire_inspect.columns import PROBLEMS
 from kwire_inspect.inputs import PROBE_BYTES, Inputs, find, sniff
 from kwire_inspect.options import OptionError
+from kwire_inspect.schemas import PROBLEMS
 from kwire_inspect.storage import STDIN
 from kwire_inspect.tables.files import write_parquet
 from tests.pipeline.packing import tar

@@ -23,7 +23,7 @@ from kwire_inspect.live import interfaces, ring
 from kwire_inspect.live.interfaces import CaptureError, InterfaceCapture, check_interfaces, command
 from kwire_inspect.live.ring import Cutter, NoCaptureError, Ring, statistics
 from kwire_inspect.options import OptionError
-from kwire_inspect.unread import DROPPED
+from kwire_inspect.reasons import DROPPED
 from kwire_spark.command.watch_inputs import InterfacesInput, filter_for
 from tests.pipeline.capture_files import Conversation, block, packets, recorded, write_pcap, write_pcapng
 

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from kwire.uuids import Uuid
-from kwire_inspect.columns import EPOCH
+from kwire_inspect.schemas import EPOCH
 from kwire_inspect.state import columns
 from kwire_inspect.state.cluster import Acls, Brokers, Configs, Features, Quotas, ScramUsers, Topics
 from kwire_inspect.state.groups import Groups, Members

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from kwire.logs import committed_offsets
 from kwire.records import Record, encode_batch, encode_control
 from kwire.uuids import Uuid
-from kwire_inspect.columns import RECORDS
+from kwire_inspect.schemas import RECORDS
 from kwire_inspect.segments import record_batches, segment_files, splits
 from kwire_inspect.state import columns
 from kwire_inspect.state.cluster import Acls, Brokers, Configs, Features, Quotas, ScramUsers, Topics

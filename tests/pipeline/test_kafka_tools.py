@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kwire_inspect.columns import RECORDS
+from kwire_inspect.schemas import RECORDS
 from kwire_inspect.segments import record_batches, segment_files, splits
 from kwire_inspect.state import cluster, columns, groups, offsets
 from kwire_inspect.state.replay import replay

@@ -15,9 +15,9 @@ from kwire.frames import frame
 from kwire_inspect.capture import Connection, Peer, Piece, read_pieces
 from kwire_inspect.capture.packets import ACK, RST, SYN, Packet
 from kwire_inspect.capture.reading import Connections
-from kwire_inspect.columns import EXCHANGES
 from kwire_inspect.connections import ConnectionProjection, frame_batches
 from kwire_inspect.connections.projection import TABLES, Budget, Table
+from kwire_inspect.schemas import EXCHANGES
 from kwire_kafka import AlterClientQuotasRequest, FetchRequest, FetchResponse
 from kwire_kafka.api.fetch import FetchableTopicResponse, PartitionData
 from kwire_spark.streams.ends import Ends

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from kwire.command import main as run
-from kwire_inspect.columns import COUNTED
 from kwire_inspect.inputs import find
+from kwire_inspect.reasons import NO_DEPRECATED
 from kwire_inspect.reports.client_usage import uses_of
+from kwire_inspect.schemas import COUNTED
 from kwire_inspect.text_logs import dumps, metrics_batches
 from kwire_inspect.text_logs.metrics import NAMELESS
-from kwire_inspect.unread import NO_DEPRECATED
 from kwire_kafka import PROTOCOL
 from tests.pipeline.report_rows import client
 
@@ -284,7 +284,7 @@ def test_what_cannot_be_read_is_said(
     ],
 )
 def test_hostile_json(text: str, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dumps, "LARGEST_JSON", 4000)
+    monkeypatch.setattr(dumps, "MAX_JSON", 4000)
     if "values" in reason:
         monkeypatch.setattr(dumps, "MAX_VALUES", 1000)
     (tmp_path / "a.json").write_text(text)
@@ -317,7 +317,7 @@ def test_nested_json_takes_linear_time(tmp_path: Path) -> None:
 def test_sums_are_limited(tmp_path: Path) -> None:
     line = f'{RULES}_total{{instance="%d",request="Produce",version="2"}} 9e15'
     (row,) = rows_of(made(tmp_path, *(line % number for number in range(2000))))
-    assert row["requests"] == dumps.MOST_COUNTED
+    assert row["requests"] == dumps.MAX_COUNTED
 
 
 def test_half_a_surrogate_pair_is_replaced(tmp_path: Path) -> None:
@@ -376,7 +376,7 @@ def test_hostile_labels_are_cut_and_escaped(tmp_path: Path, capsys: pytest.Captu
 
 
 def test_series_are_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kwire_inspect.text_logs.metrics.MOST_SERIES", 2)
+    monkeypatch.setattr("kwire_inspect.text_logs.metrics.MAX_SERIES", 2)
     lines = [f'{RULES}_total{{request="Fetch",version="{version}"}} 1' for version in range(4)]
     rows = rows_of(made(tmp_path, *lines))
     assert [row["version"] for row in rows] == [0, 1, None]

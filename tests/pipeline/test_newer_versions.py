@@ -20,7 +20,6 @@ from kwire.connection import CLIENT, SERVER
 from kwire.frames import frame
 from kwire.headers import RequestHeader
 from kwire.protocol import TAKE_IN, MessageRegistry
-from kwire_inspect.columns import EXCHANGES
 from kwire_inspect.command.live import live_report
 from kwire_inspect.connections import ConnectionRows, frame_batches
 from kwire_inspect.connections.projection import ConnectionProjection
@@ -28,6 +27,7 @@ from kwire_inspect.options import OptionError, Options
 from kwire_inspect.projection import Projection
 from kwire_inspect.readers.capture import CaptureReader
 from kwire_inspect.reports.newer import newer_than_known
+from kwire_inspect.schemas import EXCHANGES
 from kwire_inspect.tables.structs import ExchangeStructs
 from kwire_inspect.text_logs import Split, request_batches
 from kwire_kafka import PROTOCOL, ApiVersionsRequest, ApiVersionsResponse, HeartbeatRequest, HeartbeatResponse

@@ -16,13 +16,13 @@ from syrupy.assertion import SnapshotAssertion
 from kwire.command import main as run
 from kwire.logs import committed_offsets
 from kwire.records import Record, encode_batch
-from kwire_inspect.columns import RECORDS
 from kwire_inspect.command.engines import LocalEngine
 from kwire_inspect.command.reports import last_segments
 from kwire_inspect.inputs import find
 from kwire_inspect.reports.offsets import Tables, log_ends, offsets, ranges, report_on
 from kwire_inspect.reports.report import Report
 from kwire_inspect.reports.terminal import print_report
+from kwire_inspect.schemas import RECORDS
 from kwire_inspect.state import columns
 from kwire_inspect.state.replay import NEEDED
 from kwire_kafka import PROTOCOL

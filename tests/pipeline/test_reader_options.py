@@ -24,13 +24,13 @@ from kwire.interpreter import large
 from kwire.protocol import MessageRegistry
 from kwire.records import Record, encode_batch
 from kwire_inspect.capture import Peer
-from kwire_inspect.columns import COUNTED, EXCHANGES, FRAMES, PACKETS
 from kwire_inspect.options import BrokenInputError, OptionError, Options
 from kwire_inspect.readers import capture
 from kwire_inspect.readers.capture import BYTES_PER_TASK, CaptureReader
 from kwire_inspect.readers.log import LogReader
 from kwire_inspect.readers.metrics import MetricsReader
 from kwire_inspect.readers.text_log import RequestLogReader, ServerLogReader
+from kwire_inspect.schemas import COUNTED, EXCHANGES, FRAMES, PACKETS
 from kwire_kafka import (
     HeartbeatRequest,
     HeartbeatResponse,

@@ -12,7 +12,6 @@ from syrupy.assertion import SnapshotAssertion
 
 from kwire.errors import UnknownReleaseError
 from kwire.releases import Release
-from kwire_inspect.columns import CLIENTS
 from kwire_inspect.reports import client_usage
 from kwire_inspect.reports.census import census
 from kwire_inspect.reports.client_usage import Client, Use, uses_of
@@ -21,6 +20,7 @@ from kwire_inspect.reports.owners import Owners
 from kwire_inspect.reports.readiness import LOGS_ALONE, readiness, report_on
 from kwire_inspect.reports.release_support import judge
 from kwire_inspect.reports.report import Report
+from kwire_inspect.schemas import CLIENTS
 from kwire_kafka.releases import RELEASES
 from tests.pipeline.report_rows import START, client, clients_of, whole
 

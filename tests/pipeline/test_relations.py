@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwire_inspect.columns import TIME
-from kwire_inspect.rows import BATCH_BYTES
-from kwire_inspect.tables.relations import Database, LocalTable, collect, exploded, mapped, query, unpacked
+from kwire_inspect.row_layout import BATCH_BYTES
+from kwire_inspect.schemas import TIME
+from kwire_inspect.tables.relations import Database, LocalTable, collect, expand_struct, explode, map_batches, query
 from tests.effort import examples
 
 PLACES = pa.schema([("time", TIME), ("source", pa.string()), ("position", pa.int64())])
@@ -65,7 +65,7 @@ def test_times_are_those_of_utc_and_steps_are_rounded_down() -> None:
 def test_lists_have_a_size_and_a_row_for_each_element() -> None:
     lists = table(pa.schema([("codes", pa.list_(pa.int16()))]), {"codes": [3, 5]}, {"codes": []}, {"codes": None})
     assert [row["size"] for row in collect("SELECT size(codes) AS size FROM {lists}", lists=lists)] == [2, 0, None]
-    codes = exploded(lists, "codes", "code")
+    codes = explode(lists, "codes", "code")
     assert [row["code"] for row in collect("SELECT code FROM {codes}", codes=codes)] == [3, 5]
 
 
@@ -74,7 +74,7 @@ def test_structs_and_lists_keep_their_values() -> None:
     inner = pa.schema([("started", TIME), ("fenced", pa.bool_()), ("topics", pa.list_(pa.string()))])
     rows: list[dict[str, Any]] = [{"one": {"started": when, "fenced": True, "topics": ["a"]}}, {"one": None}]
     structs = table(pa.schema([("one", pa.struct(list(inner)))]), *rows)
-    found = unpacked(structs, "one", inner)
+    found = expand_struct(structs, "one", inner)
     assert list(found.rows()) == [{"started": when, "fenced": 1, "topics": ["a"]}]
     (batch,) = found.batches(inner)
     assert batch.to_pylist() == [rows[0]["one"]]
@@ -84,7 +84,7 @@ def test_texts_in_structs_keep_what_follows_a_zero() -> None:
     """SQLite's own function for JSON ends a text there: groups ``a`` and ``a\\0b`` would be one."""
     inner = pa.schema([("name", pa.string())])
     structs = table(pa.schema([("one", pa.struct(list(inner)))]), {"one": {"name": "a\0b"}})
-    assert list(unpacked(structs, "one", inner).rows()) == [{"name": "a\0b"}]
+    assert list(expand_struct(structs, "one", inner).rows()) == [{"name": "a\0b"}]
 
 
 def test_rows_are_mapped_in_order() -> None:
@@ -96,7 +96,7 @@ def test_rows_are_mapped_in_order() -> None:
             found.extend(batch.to_pylist())
             yield batch
 
-    mapped(table(PLACES, *given), PLACES, note, PLACES, by="source", order=["position"])
+    map_batches(table(PLACES, *given), PLACES, note, PLACES, by="source", order=["position"])
     assert [(row["source"], row["position"]) for row in found] == [("a", 1), ("a", 2), ("b", 1)]
 
 

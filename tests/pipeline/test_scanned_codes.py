@@ -16,11 +16,11 @@ from kwire.errors import EncodeError
 from kwire.message import Struct
 from kwire.schema import struct_class
 from kwire_inspect.capture import read_pieces
-from kwire_inspect.columns import EXCHANGES
 from kwire_inspect.connections import frame_batches, identity
 from kwire_inspect.connections.answers import error_codes, throttle_ms
+from kwire_inspect.connections.error_code_scanner import NONE, _tags, scanner
 from kwire_inspect.connections.projection import ALL, CODES, Bodies, ConnectionProjection
-from kwire_inspect.connections.scanning import NONE, _tags, scanner
+from kwire_inspect.schemas import EXCHANGES
 from kwire_inspect.tables.clients import EXCHANGE_COLUMNS
 from kwire_kafka import PROTOCOL
 from tests.effort import one_in

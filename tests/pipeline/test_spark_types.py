@@ -8,11 +8,11 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 from syrupy.assertion import SnapshotAssertion
 
-from kwire_inspect import columns
+from kwire_inspect import schemas
 from kwire_spark.types import selected, spark_schema, spark_type
 
 NAMES = ("FRAMES", "EXCHANGES", "REFUSALS", "RECORDS", "PACKETS", "CLIENTS", "COUNTED", "PROBLEMS")
-TABLES = {name: getattr(columns, name) for name in NAMES}
+TABLES = {name: getattr(schemas, name) for name in NAMES}
 
 
 def test_the_columns_of_all_tables(snapshot: SnapshotAssertion) -> None:
@@ -62,9 +62,9 @@ def asked(text: str) -> StructType:
 
 
 def test_columns_are_selected_in_the_order_in_which_they_are_asked_for(spark: object) -> None:
-    chosen = selected(columns.FRAMES, asked("time timestamp, api_key smallint"))
-    assert chosen == pa.schema([columns.FRAMES.field("time"), columns.FRAMES.field("api_key")])
+    chosen = selected(schemas.FRAMES, asked("time timestamp, api_key smallint"))
+    assert chosen == pa.schema([schemas.FRAMES.field("time"), schemas.FRAMES.field("api_key")])
     with pytest.raises(ValueError, match="there is no column 'colour', only source, position"):
-        selected(columns.FRAMES, asked("time timestamp, colour string"))
+        selected(schemas.FRAMES, asked("time timestamp, colour string"))
     with pytest.raises(ValueError, match="column 'api_key' is smallint, not string"):
-        selected(columns.FRAMES, asked("api_key string"))
+        selected(schemas.FRAMES, asked("api_key string"))

@@ -14,7 +14,7 @@ import pytest
 from pyarrow import parquet
 
 from kwire.command import main as run
-from kwire_inspect.columns import CLIENTS, EXCHANGES, PROBLEMS
+from kwire_inspect.schemas import CLIENTS, EXCHANGES, PROBLEMS
 from kwire_inspect.stored import Origin, StoredTable, are_complete, of_clients, parquet_files, stored_tables
 from kwire_inspect.tables.clients import clients
 from kwire_inspect.tables.files import write_parquet

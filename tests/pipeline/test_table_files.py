@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import dataset, parquet
 
-from kwire_inspect import rows
+from kwire_inspect import row_layout
 from kwire_inspect.options import OptionError
 from kwire_inspect.stored import UNKNOWN
 from kwire_inspect.tables import files
@@ -147,8 +147,8 @@ def test_a_table_without_rows_has_its_columns(tmp_path: Path) -> None:
 
 
 def test_rows_are_in_folders_by_their_date_in_utc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "MOST_OPEN", 1)
-    monkeypatch.setattr(rows, "BATCH_BYTES", 0)  # nothing waits
+    monkeypatch.setattr(files, "MAX_OPEN", 1)
+    monkeypatch.setattr(row_layout, "BATCH_BYTES", 0)  # nothing waits
     times = [datetime(1969, 12, 31, 23, tzinfo=UTC), None, datetime(2026, 1, 1, 23, 59, 59, tzinfo=UTC)]
     batch = pa.record_batch([times, [1, 2, 3]], schema=TIMES)
     write_parquet([batch, batch], TIMES, str(tmp_path), "times", by_date=True)
@@ -200,7 +200,7 @@ def test_few_rows_at_a_time_become_one_row_group(tmp_path: Path) -> None:
 
 
 def test_rows_wait_until_there_are_enough_of_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rows, "BATCH_BYTES", 3 * files.BATCH_OVERHEAD)
+    monkeypatch.setattr(row_layout, "BATCH_BYTES", 3 * files.BATCH_OVERHEAD)
     numbers = [pa.record_batch([[number]], schema=NUMBERS) for number in range(12)]
     write_parquet(numbers, NUMBERS, str(tmp_path), "numbers")
     (file,) = (tmp_path / "numbers").glob("*.parquet")
@@ -208,7 +208,7 @@ def test_rows_wait_until_there_are_enough_of_them(tmp_path: Path, monkeypatch: p
 
 
 def test_of_a_table_that_is_dated_each_date_has_one_file_while_few_are_open(tmp_path: Path) -> None:
-    days = [datetime(2026, 1, 1 + number, tzinfo=UTC) for number in range(files.MOST_OPEN // 2)]
+    days = [datetime(2026, 1, 1 + number, tzinfo=UTC) for number in range(files.MAX_OPEN // 2)]
     batch = pa.record_batch([days, [*range(len(days))]], schema=TIMES)
     path, count = write_parquet([batch] * 3, TIMES, str(tmp_path), "times", by_date=True)
     assert (path, count) == (str(tmp_path / "times"), 3 * len(days))

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from kwire_inspect.columns import EXCHANGES, REFUSALS
 from kwire_inspect.options import BrokenInputError, OptionError, Options
 from kwire_inspect.readers.text_log import RequestLogReader
+from kwire_inspect.schemas import EXCHANGES, REFUSALS
 from kwire_inspect.text_logs import Split
 from kwire_spark.sources.request_log import KafkaRequestLog
 from kwire_spark.sources.server_log import KafkaServerLog

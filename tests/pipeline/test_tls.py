@@ -25,7 +25,7 @@ from kwire_inspect.command.live import live_report
 from kwire_inspect.connections import frame_batches
 from kwire_inspect.options import OptionError, Options
 from kwire_inspect.readers.capture import CaptureReader
-from kwire_inspect.unread import ENDED_EARLY, HANDSHAKE_LOST, NO_LIBRARY, NO_SECRETS, OTHER_SECRETS, TLS
+from kwire_inspect.reasons import ENDED_EARLY, HANDSHAKE_LOST, NO_LIBRARY, NO_SECRETS, OTHER_SECRETS, TLS
 from kwire_kafka import PROTOCOL
 from tests.effort import examples
 from tests.pipeline.capture_files import (
@@ -49,8 +49,8 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from kwire_inspect.tls import KeyLog, TlsConnection, decrypted, decryption, key_log, read_key_log
 from kwire_inspect.tls.connection import TRIES
 from kwire_inspect.tls.hello import Hello, NotDecryptedError, NotTlsError, client_random, server_hello
-from kwire_inspect.tls.protection import Protection13, expand_label, protections12
-from kwire_inspect.tls.records import LARGEST_HELLO
+from kwire_inspect.tls.protection import Protection13, derive_tls12_keys, expand_label
+from kwire_inspect.tls.records import MAX_HELLO
 from kwire_inspect.tls.suites import TLS12, TLS13, Suite
 
 NO_ENCRYPT_THEN_MAC = 1 << 19
@@ -153,7 +153,7 @@ def test_early_data_before_a_second_hello_is_passed_over(path: Path, keys: Path,
     assert contents(path, read_key_log(str(keys))) == SAID
 
 
-@pytest.mark.parametrize("claimed", [LARGEST_HELLO + 1, (1 << 24) - 1])
+@pytest.mark.parametrize("claimed", [MAX_HELLO + 1, (1 << 24) - 1])
 def test_a_hello_that_is_too_large_is_not_waited_for(keys: Path, pem: Path, claimed: int) -> None:
     Tls.make(pem, keys).through(LONG)
     given = pieces([(CLIENT, 0.0, b"\x16\3\1\0\4\1" + claimed.to_bytes(3, "big")), (CLIENT, 1.0, b"more")])[:1]
@@ -312,7 +312,7 @@ def test_what_is_not_decrypted_is_named(body: bytes, reason: str) -> None:
 @pytest.mark.parametrize("suite", sorted({*TLS12.values()}, key=str), ids=str)
 @pytest.mark.parametrize("etm", [False, True])
 def test_fragments_of_any_size_are_none_of_theirs(suite: Suite, etm: bool) -> None:
-    both = [*protections12(suite, b"m" * 48, b"c" * 32, b"s" * 32, etm=etm)]
+    both = [*derive_tls12_keys(suite, b"m" * 48, b"c" * 32, b"s" * 32, etm=etm)]
     if suite in TLS13.values():
         both.append(Protection13(suite, b"s" * (48 if suite.hash == "sha384" else 32)))
     for protection in both:
@@ -583,7 +583,7 @@ def test_a_key_log_may_name_sessions(path: Path, keys: Path, pem: Path) -> None:
 
 def test_key_logs_take_bounded_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     lines = [b"CLIENT_RANDOM %064x %096x\n" % (number, number) for number in range(10)]
-    monkeypatch.setattr(key_log, "MOST_BYTES", 5 * len(lines[0]))
+    monkeypatch.setattr(key_log, "MAX_BYTES", 5 * len(lines[0]))
     known = KeyLog()
     for line in lines:
         known.add(line)

@@ -17,9 +17,9 @@ from kwire.command import main as run
 from kwire_inspect.capture.files import file_packets
 from kwire_inspect.capture.packets import Packet, reverse
 from kwire_inspect.connections.projection import ConnectionProjection
-from kwire_inspect.rows import Row
+from kwire_inspect.reasons import NO_SECRETS, TLS
+from kwire_inspect.row_layout import Row
 from kwire_inspect.tls import KeyLog, followed_key_log, growing_key_log, read_key_log
-from kwire_inspect.unread import NO_SECRETS, TLS
 from kwire_spark.streams.ends import NO_KEYS, PATIENCE, Ends
 from tests.pipeline.capture_files import Conversation, merged, packets, recorded, write_pcap
 from tests.pipeline.test_tls import LONG, SUITES, V13, by_session
@@ -195,7 +195,7 @@ def test_a_connection_whose_secrets_are_gone_says_so(tmp_path: Path, keys: Path,
 def test_updates_of_keys_that_do_not_end_are_not_followed(
     tmp_path: Path, keys: Path, pem: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connection, "MOST_KEYS", 0)
+    monkeypatch.setattr(connection, "MAX_KEYS", 0)
     found = sent(tmp_path, Tls.make(pem, keys).through(LONG))
     known = read_key_log(str(keys))
     stream = Stream(found[0], known)
@@ -226,7 +226,7 @@ def test_a_key_log_is_followed(keys: Path) -> None:
 
 def test_of_a_large_key_log_the_oldest_secrets_are_forgotten(keys: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     size = len(LINE.format(1, 1))
-    monkeypatch.setattr(key_log, "MOST_BYTES", 20 * size)
+    monkeypatch.setattr(key_log, "MAX_BYTES", 20 * size)
     monkeypatch.setattr(key_log, "CHUNK", size)
     known = followed_key_log(str(keys))
     for number in range(100):
@@ -242,7 +242,7 @@ def test_secrets_of_a_connection_may_lie_far_apart_in_a_large_key_log(
     keys: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Those after a handshake are logged later than those of the handshake: both are known until they are old."""
-    monkeypatch.setattr(key_log, "MOST_BYTES", 20 * len(LINE.format(1, 1)))
+    monkeypatch.setattr(key_log, "MAX_BYTES", 20 * len(LINE.format(1, 1)))
     known = followed_key_log(str(keys))
     name = (0).to_bytes(32, "big")
     for number in range(15):

@@ -16,8 +16,8 @@ from kwire.command import main as run
 from kwire_inspect.capture import Broken
 from kwire_inspect.capture.files import file_packets
 from kwire_inspect.capture.packets import Packet
-from kwire_inspect.columns import EPOCH, PACKETS
-from kwire_inspect.unread import NO_PACKET
+from kwire_inspect.reasons import NO_PACKET
+from kwire_inspect.schemas import EPOCH, PACKETS
 from kwire_spark import packets as streamed
 from kwire_spark.packets import packet_batches, packet_of
 from kwire_spark.streams import topic

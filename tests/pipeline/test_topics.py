@@ -8,8 +8,8 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from kwire.uuids import Uuid
-from kwire_inspect.columns import EXCHANGES
-from kwire_inspect.tables.names import NO_ID, TOPICS, named, names_of, told_by, with_names
+from kwire_inspect.schemas import EXCHANGES
+from kwire_inspect.tables.names import NO_ID, TOPICS, named, names_of, topic_names_in, with_names
 from kwire_kafka import (
     PROTOCOL,
     AssignReplicasToDirsRequest,
@@ -153,5 +153,7 @@ def test_what_names_are_told_and_which_of_them_is_taken() -> None:
         pa.struct([("cluster_id", pa.string()), ("topics", pa.list_(topic))]),
     )
     records = pa.array([{"topic_id": "r", "name": "s"}, {"topic_id": "r", "name": "t"}], topic)
-    told = DATABASE.table(TOPICS.names).add([told_by(answers, "topics", "name"), told_by(records, None, "name")])
+    told = DATABASE.table(TOPICS.names).add(
+        [topic_names_in(answers, "topics", "name"), topic_names_in(records, None, "name")]
+    )
     assert sorted(tuple(row.values()) for row in names_of(told).rows()) == [("a", "z", "c1"), ("r", "s", None)]

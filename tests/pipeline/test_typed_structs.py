@@ -16,9 +16,9 @@ from kwire.interpreter import large
 from kwire.logs import TOPICS, internal_records
 from kwire.logs.connect import PATTERNS
 from kwire.records import Record, encode_batch, encode_control
-from kwire_inspect.columns import EXCHANGES, RECORDS
 from kwire_inspect.options import Options
 from kwire_inspect.readers.log import LogReader
+from kwire_inspect.schemas import EXCHANGES, RECORDS
 from kwire_inspect.tables.record_structs import RecordStructs, record_kind, record_kinds
 from kwire_inspect.tables.structs import AT_ONCE, ExchangeStructs, in_pieces
 from kwire_kafka import (

@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from kwire.errors import UnknownApiError
 from kwire.logs import committed_offsets, internal_records
-from kwire_inspect.columns import EXCHANGES, RECORDS
+from kwire_inspect.schemas import EXCHANGES, RECORDS
 from kwire_kafka import PROTOCOL, HeartbeatRequest, MetadataRequest, MetadataResponse
 from kwire_kafka.arrow import ARROW
 from kwire_spark.typed import messages, typed_records

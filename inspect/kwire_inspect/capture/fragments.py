@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 
 from kwire_inspect.capture.walk import Walk
 
-MOST_BYTES = 16 << 20
-MOST_DATAGRAMS = 1024
-MOST_RANGES = 64
+MAX_BYTES = 16 << 20
+MAX_DATAGRAMS = 1024
+MAX_RANGES = 64
 """How many parts of a packet that do not touch may wait: fragments arrive in order, or nearly."""
 PATIENCE = 0.5
 """For how many seconds the fragments of a packet wait for the others: not as long as packets wait for this one."""
-LARGEST = 65_535
+MAX_PACKET = 65_535
 """Bytes in the fragments of a packet."""
 
 
@@ -76,9 +76,9 @@ class Datagram:
 
     def add(self, part: Part) -> None:
         """Take a fragment."""
-        at, data = part.at, part.data[: max(LARGEST - part.at, 0)]
+        at, data = part.at, part.data[: max(MAX_PACKET - part.at, 0)]
         if part.last and not self.size:
-            self.size = min(at + part.size, LARGEST)
+            self.size = min(at + part.size, MAX_PACKET)
         end = at + len(data)
         if len(self.data) < end:
             self.data.extend(bytes(end - len(self.data)))
@@ -120,7 +120,7 @@ class Fragments:
         self.held += len(datagram.data)
         if datagram.whole:
             self._take(datagram)
-            if len(self._joined) >= MOST_DATAGRAMS:
+            if len(self._joined) >= MAX_DATAGRAMS:
                 self._joined.clear()
             self._joined[key] = time
         return datagram
@@ -129,10 +129,10 @@ class Fragments:
         """The packets that wait no longer, although parts are missing; with all of them, ``now`` is infinite."""
         while self._waiting:
             oldest = next(iter(self._waiting.values()))
-            crowded = len(self._waiting) > MOST_DATAGRAMS or self.held > MOST_BYTES
+            crowded = len(self._waiting) > MAX_DATAGRAMS or self.held > MAX_BYTES
             if not crowded and now <= oldest.started + PATIENCE:
                 newest = next(reversed(self._waiting.values()))
-                if len(newest.ranges) <= MOST_RANGES:
+                if len(newest.ranges) <= MAX_RANGES:
                     return
                 oldest = newest
             self._take(oldest)

@@ -12,7 +12,7 @@ ETHERNET = 1
 """As pcap files number it."""
 ETHERNET_IN_SNAP = {b"\0\0\0", b"\0\0\xf8"}
 """Organizations in SNAP whose protocols are EtherTypes [RFC 1042, IEEE 802.1H]."""
-SMALLEST_TYPE = 0x0600
+MIN_TYPE = 0x0600
 """A smaller number in the place of an EtherType is the size of what follows [IEEE 802.3]."""
 PPP_CONTROL = 0x4000
 """PPP protocols from here on control the link."""
@@ -32,7 +32,7 @@ def vlan(walk: Walk) -> str:
 
 def _typed(walk: Walk, at: int) -> str:
     kind = walk.number(at)
-    if kind >= SMALLEST_TYPE:
+    if kind >= MIN_TYPE:
         return after_type(kind)
     walk.end = min(walk.end, walk.at + kind)
     walk.stop = min(walk.stop, walk.end)
@@ -62,7 +62,7 @@ def cooked2(walk: Walk) -> str:
 
 def _cooked(walk: Walk, at: int) -> str:
     kind = walk.number(at)
-    if kind >= SMALLEST_TYPE:
+    if kind >= MIN_TYPE:
         return after_type(kind)
     if kind == 0x0004:
         return "llc"

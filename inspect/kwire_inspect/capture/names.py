@@ -18,7 +18,7 @@ NAMES = 4
 PACKETS = (OLD_PACKET, SIMPLE_PACKET, PACKET)
 NEAR = 1 << 20
 """Bytes at the beginning and at the end of a file that are looked at."""
-MOST, LONGEST = 100_000, 255
+MAX_NAMES, MAX_LENGTH = 100_000, 255
 """Names, and characters of a name: those of DNS have at most 253."""
 SIZES = {1: 4, 2: 16}
 """Kinds of records with a name: of an address of IPv4, and of IPv6."""
@@ -38,7 +38,7 @@ def _first(names: Iterable[tuple[str, str]]) -> dict[str, str]:
     found: dict[str, str] = {}
     with suppress(OSError, DamagedStreamError):
         for address, name in names:
-            if len(found) < MOST:
+            if len(found) < MAX_NAMES:
                 found.setdefault(address, name)
     return found
 
@@ -93,4 +93,4 @@ def _names(order: str, block: bytes) -> Iterator[tuple[str, str]]:
         length = SIZES.get(kind, 0)
         name = value[length:].split(b"\0", 1)[0]
         if length and name:
-            yield str(ip_address(value[:length])), name.decode("utf-8", "replace")[:LONGEST]
+            yield str(ip_address(value[:length])), name.decode("utf-8", "replace")[:MAX_LENGTH]

@@ -19,8 +19,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Final
 
-MOST_BYTES: Final = 4 << 20
-MOST_PACKETS: Final = 1000
+MAX_BYTES: Final = 4 << 20
+MAX_PACKETS: Final = 1000
 """How many bytes and packets may wait on a connection."""
 PACKET_SIZE: Final = 512
 """About how many bytes of memory a packet takes without its data."""
@@ -151,7 +151,7 @@ class Ordering:
         """Whether packets have waited too long."""
         if not self.waiting:
             return False
-        if self.waiting > MOST_PACKETS or self._bytes > MOST_BYTES:
+        if self.waiting > MAX_PACKETS or self._bytes > MAX_BYTES:
             return True
         oldest = min(lane.held[0][2].time for lane in (self.forward, self.backward) if lane.held)
         return now > oldest + PATIENCE and bool(self.forward.hole or self.backward.hole)

@@ -16,10 +16,10 @@ from librt.strings import read_i64_be, read_i64_le
 from kwire.native import close_classes, i64
 from kwire_inspect.capture.packets import U32, Link, link_of
 from kwire_inspect.capture.pieces import Broken
+from kwire_inspect.reasons import OTHER_REASONS
 from kwire_inspect.storage import Window
-from kwire_inspect.unread import OTHER_REASONS
 
-LARGEST = 1 << 18
+MAX_PACKET = 1 << 18
 """The largest packet in bytes, unless the file announces larger ones: libpcap's own limit."""
 BELIEVED = 1 << 24
 """Limit of the packet size that a file can announce."""
@@ -29,15 +29,15 @@ LATEST = 1 << 33
 pandas cannot represent such times, and a stream takes the latest time as the present."""
 
 
-MOST_REASONS = 100
+MAX_REASONS = 100
 """How many reasons are counted in a file each for itself."""
-MOST_COUNTED = 1 << 48
+MAX_COUNTED = 1 << 48
 """How many packets and bytes are counted in a file: hostile ones claim more than tables can add up."""
 
 
 def limit_of(snaplen: int) -> int:
     """The largest packet size to accept in a file with this ``snaplen``; a ``snaplen`` of 0 means no limit."""
-    return max(LARGEST, snaplen if snaplen <= BELIEVED else 0)
+    return max(MAX_PACKET, snaplen if snaplen <= BELIEVED else 0)
 
 
 Secrets = Callable[[bytes], None]
@@ -67,10 +67,10 @@ class Report:
 
     def count(self, position: int, reason: str, size: int, packets: int = 1) -> None:
         """Count a packet with ``size`` bytes that may be traffic and are not read."""
-        if reason not in self._counted and len(self._counted) >= MOST_REASONS:
+        if reason not in self._counted and len(self._counted) >= MAX_REASONS:
             reason = OTHER_REASONS
         known = self._counted.get(reason) or Broken(self.source, position, reason)
-        unread, packets = min(known.unread + size, MOST_COUNTED), min(known.packets + packets, MOST_COUNTED)
+        unread, packets = min(known.unread + size, MAX_COUNTED), min(known.packets + packets, MAX_COUNTED)
         self._counted[reason] = replace(known, unread=unread, packets=packets)
 
     def end(self) -> None:
@@ -94,7 +94,7 @@ class Taker:
 
 
 HEADER = 24
-SMALLEST = 24
+MIN_PACKET = 24
 """Minimum size of a packet after invalid bytes."""
 APART = 30 * 86400
 """Maximum difference in seconds between such a packet and the first of the file."""
@@ -180,7 +180,7 @@ def _mark(order: str, head: int, first: int, limit: int) -> Mark:
         seconds, fraction, size, length = unpack(buffer, at)
         if abs(seconds - first) > APART or fraction >= 10**9:
             return -1
-        return at + head + size if SMALLEST <= size <= min(length, limit) else -1
+        return at + head + size if MIN_PACKET <= size <= min(length, limit) else -1
 
     def plausible(buffer: bytes, at: int) -> bool:
         following = end(buffer, at)

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from kwire.native import close_classes
 from kwire_inspect.capture.packets import Link, link_of
-from kwire_inspect.capture.pcap import BELIEVED, LARGEST, LATEST, Mark, Report, Taker, resumed
+from kwire_inspect.capture.pcap import BELIEVED, LATEST, MAX_PACKET, Mark, Report, Taker, resumed
+from kwire_inspect.reasons import DROPPED
 from kwire_inspect.storage import Window
-from kwire_inspect.unread import DROPPED
 
 SECTION, INTERFACE, OLD_PACKET, SIMPLE_PACKET, STATISTICS, PACKET, SECRETS = 0x0A0D0D0A, 1, 2, 3, 5, 6, 10
 KEY_LOG = 0x544C534B
@@ -22,11 +22,11 @@ ORDERS = {b"\x4d\x3c\x2b\x1a": "<", b"\x1a\x2b\x3c\x4d": ">"}
 TSRESOL, TSOFFSET = 9, 14
 IFDROP, OSDROP = 5, 7
 """How many packets an interface has dropped, and the operating system, since the capture began."""
-MOST_DROPPED = 1 << 40
+MAX_DROPPED = 1 << 40
 """Larger counts are no counts: all ones mean that it is unknown."""
-MOST_INTERFACES = 1 << 16
+MAX_INTERFACES = 1 << 16
 """The most interfaces of a section: more would exhaust memory, and no real capture has them."""
-SMALLEST = 28
+MIN_PACKET = 28
 """How many bytes are examined at once: a shorter rest of a file has no packet."""
 
 
@@ -50,7 +50,7 @@ def pcapng_records(window: Window, report: Report, taker: Taker) -> Iterator[Non
     dropped: dict[int, int] = {}
     while True:
         buffer, end = window.buffer, len(window.buffer)
-        while at + SMALLEST <= end:
+        while at + MIN_PACKET <= end:
             kind, size, number, high, low, captured, length = unpack(buffer, at)
             if kind == SECTION:
                 if (byte_order := ORDERS.get(buffer[at + 8 : at + 12])) is None:
@@ -71,9 +71,9 @@ def pcapng_records(window: Window, report: Report, taker: Taker) -> Iterator[Non
                         taker.take(buffer, at + 28, at + 28 + captured, length, at, interface.link, time)
                 else:
                     report.add(window.base + at, _wrong(number, interfaces, captured, size - 32), "packet")
-            elif kind == INTERFACE and len(interfaces) < MOST_INTERFACES:
+            elif kind == INTERFACE and len(interfaces) < MAX_INTERFACES:
                 interfaces.append(_interface(buffer, at, stop, order, window.base, report))
-            elif kind == STATISTICS and len(dropped) < MOST_INTERFACES:
+            elif kind == STATISTICS and len(dropped) < MAX_INTERFACES:
                 told = _dropped(buffer[at + 20 : stop - 4], order)
                 if told > dropped.get(number, 0):
                     report.count(window.base + at, DROPPED, 0, told - dropped.get(number, 0))
@@ -91,7 +91,7 @@ def pcapng_records(window: Window, report: Report, taker: Taker) -> Iterator[Non
                     taker.take(buffer, begin, begin + captured, length, at, link, time)
             at = stop
         yield
-        sane = at + SMALLEST > end or (size >= 12 and not size & 3 and size <= BELIEVED)
+        sane = at + MIN_PACKET > end or (size >= 12 and not size & 3 and size <= BELIEVED)
         if sane and window.advance(at):
             at = 0
             continue
@@ -134,7 +134,7 @@ def _dropped(data: bytes, order: str) -> int:
     """The number of packets that were dropped, by the options of a block with statistics."""
     told = [value for code, value in options(data, order) if code in (IFDROP, OSDROP) and len(value) == 8]
     counts = [int(struct.unpack(order + "Q", value)[0]) for value in told]
-    return sum(count for count in counts if count <= MOST_DROPPED)
+    return sum(count for count in counts if count <= MAX_DROPPED)
 
 
 def options(data: bytes, order: str) -> Iterator[tuple[int, bytes]]:
@@ -183,10 +183,10 @@ def _mark(order: str) -> Mark:
     def plausible(buffer: bytes, at: int) -> bool:
         size = int.from_bytes(buffer[at + 4 : at + 8], "little" if order == "<" else "big")
         last = buffer[at + size - 4 : at + size]
-        return 32 <= size <= LARGEST + 4096 and not size & 3 and last == buffer[at + 4 : at + 8]
+        return 32 <= size <= MAX_PACKET + 4096 and not size & 3 and last == buffer[at + 4 : at + 8]
 
     pattern = re.compile(re.escape(struct.pack(order + "I", PACKET)))
-    return Mark("block", pattern, 0, 4, plausible, LARGEST + 8192)
+    return Mark("block", pattern, 0, 4, plausible, MAX_PACKET + 8192)
 
 
 close_classes()

@@ -26,8 +26,8 @@ HELD: Final = 32 << 20
 """Limit of the bytes of packets that wait for others on all connections."""
 K = TypeVar("K")
 
-MOST_PASSED = 1 << 17
-MOST_CONNECTIONS = 30_000
+MAX_PASSED = 1 << 17
+MAX_CONNECTIONS = 30_000
 """Each takes up to 5 kB of memory, and what waits for more."""
 
 
@@ -40,7 +40,7 @@ class Connections:
     """
 
     def __init__(
-        self, share: tuple[int, int] = (0, 1), ports: Collection[int] = (), most: int = MOST_CONNECTIONS
+        self, share: tuple[int, int] = (0, 1), ports: Collection[int] = (), most: int = MAX_CONNECTIONS
     ) -> None:
         self.servers = Servers(ports)
         self.passed: set[bytes] = set()
@@ -83,7 +83,7 @@ class Connections:
         mine = self._shares == 1 or crc32(min(key, back)) % self._shares == self._number
         if mine and (not self.servers.ports or not self.servers.ports.isdisjoint(ports_of(key))):
             return True
-        if len(self.passed) >= MOST_PASSED:
+        if len(self.passed) >= MAX_PASSED:
             self.passed.clear()
         self.passed |= {key, back}
         return False
@@ -131,7 +131,7 @@ def read_pieces(
     ports: Collection[int] = (),
     start: float | None = None,
     end: float | None = None,
-    most: int = MOST_CONNECTIONS,
+    most: int = MAX_CONNECTIONS,
     secrets: Secrets | None = None,
 ) -> Iterator[Piece | Broken]:
     """The pieces of all connections, and errors of files. All files are one capture: their packets are merged by

@@ -18,7 +18,7 @@ USUAL = frozenset(port for start in (9092, 19092, 29092, 39092) for port in rang
 """The ports of brokers and controllers in examples, images and most installations."""
 MANY = 3
 """How many others talk to a server, and how many times as many as to the other end."""
-MOST_ENDS = 1 << 16
+MAX_ENDS = 1 << 16
 """How many ends are kept, each with 200 bytes."""
 
 
@@ -37,7 +37,7 @@ class Servers:
 
     def learn(self, packet: Packet) -> None:
         """Note the first packet between two ends."""
-        if len(self._others) >= MOST_ENDS:
+        if len(self._others) >= MAX_ENDS:
             self._others = Counter({end: count for end, count in self._others.items() if count >= MANY})
             self._asked &= self._others.keys()
         source, target = ends = ends_of(packet.key)

@@ -12,8 +12,8 @@ from kwire_inspect.capture.fragments import Fragments, Part
 from kwire_inspect.capture.internet import BAD, FragmentError
 from kwire_inspect.capture.packets import Packet
 from kwire_inspect.capture.pcap import Report
-from kwire_inspect.capture.walk import MOST_HEADERS, MOST_TUNNELS, ShortError, UnreadError, Walk
-from kwire_inspect.unread import CUT_IN_TUNNEL, FRAGMENTS_DIFFER, FRAGMENTS_LOST, NO_TCP, NOT_READ, SHORT
+from kwire_inspect.capture.walk import MAX_HEADERS, MAX_TUNNELS, ShortError, UnreadError, Walk
+from kwire_inspect.reasons import CUT_IN_TUNNEL, FRAGMENTS_DIFFER, FRAGMENTS_LOST, NO_TCP, NOT_READ, SHORT
 
 Layer = Callable[[Walk], str]
 
@@ -40,7 +40,7 @@ LAYERS: dict[str, Layer] = {
     "etherip": tunnels.etherip,
 }
 """What reads each layer, and returns the name of the next."""
-MOST_NAMES = 1000
+MAX_NAMES = 1000
 """How many protocols without TCP are counted each for itself."""
 NAMED = 3
 """How many of them are named."""
@@ -100,19 +100,19 @@ class Unwrapper:
                 self.report.count(position, f"{NOT_READ}{what}", size)
             else:
                 name = str(what)
-                self.others[name if name in self.others or len(self.others) < MOST_NAMES else "others"] += 1
+                self.others[name if name in self.others or len(self.others) < MAX_NAMES else "others"] += 1
         return None
 
     def _packet(self, walk: Walk, layer: str, time: float, position: int) -> Packet:
         """The packet at the end of a walk, which raises whatever ends it before."""
-        for _ in range(MOST_HEADERS):
+        for _ in range(MAX_HEADERS):
             if layer == "tcp":
                 break
             if (read := LAYERS.get(layer)) is None:
                 raise UnreadError(layer, hidden=True)
             layer = read(walk)
         else:
-            raise UnreadError(f"more than {MOST_HEADERS} headers", hidden=True)
+            raise UnreadError(f"more than {MAX_HEADERS} headers", hidden=True)
         at = walk.take(14)
         buffer = walk.buffer
         seq, ack, offset, flags = _TCP(buffer, at + 4)
@@ -127,7 +127,7 @@ class Unwrapper:
 
     def _joined(self, walk: Walk, fragment: FragmentError, time: float, position: int) -> Packet | None:
         """The packet that a fragment completes."""
-        if walk.joins >= MOST_TUNNELS:
+        if walk.joins >= MAX_TUNNELS:
             self.report.count(position, f"{NOT_READ}fragments of fragments", walk.end - walk.at)
             return None
         part = Part(fragment.number, fragment.at, walk.end - walk.at, walk.buffer[walk.at : walk.stop], fragment.last)

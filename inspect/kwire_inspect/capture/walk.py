@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from kwire.native import close_classes, i64, mypyc_attr
 
-MOST_TUNNELS = 8
+MAX_TUNNELS = 8
 """How many tunnels one in the other are followed."""
-MOST_HEADERS = 64
+MAX_HEADERS = 64
 """How many headers of a packet are read; each VLAN tag and each extension of IPv6 is one."""
 
 ETHER_TYPES = {
@@ -175,8 +175,8 @@ class Walk:
         """Note that what follows is in a tunnel."""
         self.tunnels += 1
         self.ends = b""
-        if self.tunnels > MOST_TUNNELS:
-            raise UnreadError(f"{name} in {MOST_TUNNELS} other tunnels", hidden=True)
+        if self.tunnels > MAX_TUNNELS:
+            raise UnreadError(f"{name} in {MAX_TUNNELS} other tunnels", hidden=True)
 
 
 def after_type(kind: int) -> str:

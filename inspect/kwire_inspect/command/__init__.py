@@ -57,7 +57,7 @@ class Command(click.Command):
             raise FailedError(message, USAGE if is_usage else FAILED) from error
 
 
-def told_by_system(error: OSError) -> str:
+def describe_os_error(error: OSError) -> str:
     """What the operating system refused, and where, in one line."""
     place = error.filename if isinstance(error.filename, str) and error.filename else ""
     reason = (error.strerror or str(error)).lower()
@@ -78,10 +78,10 @@ def one_line(error: Exception) -> tuple[str, bool]:
     if isinstance(error, KwireError | BrokenInputError):
         return str(error), False
     if isinstance(error, OSError) and error.strerror:
-        return told_by_system(error), False
+        return describe_os_error(error), False
     text = str(error).strip()
     if re.search(FULL, text, re.IGNORECASE):
-        return told_by_system(OSError(ENOSPC, "no space left on device")), False
+        return describe_os_error(OSError(ENOSPC, "no space left on device")), False
     if type(error).__module__.startswith(("pyspark", "py4j")):
         if ours := _OURS.findall(text):
             return ours[-1][1].strip(), ours[-1][0] == "OptionError"

@@ -17,15 +17,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kwire_inspect.command.engines import Engine, checked_output, engine_for
-from kwire_inspect.command.interrupts import writer_ends_first
+from kwire_inspect.command.interrupts import forward_sigint_to_writer
 from kwire_inspect.command.options import COVERAGE, ENGINE, KEY_LOG, MASTER, PORTS, PROTOCOL, QUIET, TABLE_FORMAT
 from kwire_inspect.folders import claimed, private_folder
 from kwire_inspect.inputs import Inputs, find
 from kwire_inspect.options import FAILFAST, KINDS, BrokenInputError, OptionError, Options, only
+from kwire_inspect.reasons import advice
 from kwire_inspect.reports.formats import FORMATS
 from kwire_inspect.reports.text import visible
 from kwire_inspect.tls.key_log import checked_key_log
-from kwire_inspect.unread import advice
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -249,7 +249,7 @@ def with_inputs(
             if "key_log" in options:
                 options["key_log"] = checked_key_log(options["key_log"])
             out = checked_output(out)
-            with only_writer(pages_in(out)), writer_ends_first(paths, progress):
+            with only_writer(pages_in(out)), forward_sigint_to_writer(paths, progress):
                 inputs = _find_inputs(paths, progress, options.get("mode") == FAILFAST)
                 if inputs.tables:
                     inputs = _with_tables(inputs, function.__name__, stored, options.keys() - {"protocol"})

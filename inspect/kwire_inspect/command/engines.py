@@ -1,7 +1,7 @@
-"""What runs a command: this process alone, which needs no Java and answers small inputs in seconds, or Spark.
+"""The engines that run a command: this process, which needs no Java and answers small inputs in seconds, or Spark.
 
-Both give the same tables, as ``tables.relations`` that answer the same queries. Spark is in the package
-``kwire_spark``, which is found by its entry point.
+Both give the same tables, as ``tables.relations`` that answer the same queries. The package ``kwire_spark`` brings
+Spark's engine and is found by its entry point.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Engine(Protocol):
     """What to say about it after a report."""
 
     def read(self, table: str, inputs: Inputs, columns: Sequence[str], options: Mapping[str, str]) -> Relation:
-        """These columns of a table of :mod:`kwire_inspect.columns`, such as ``exchanges``."""
+        """These columns of a table of :mod:`kwire_inspect.schemas`, such as ``exchanges``."""
 
     def counted(self, inputs: Inputs, options: Mapping[str, str]) -> Relation:
         """The exchanges of the inputs, as ``tables.clients`` takes them."""
@@ -97,12 +97,12 @@ class OtherEngine(Protocol):
 
 
 def is_installed(name: str) -> bool:
-    """Whether an engine that is not this process can be used."""
+    """Return whether the libraries of an engine are installed."""
     return find_spec(PACKAGES[name]) is not None
 
 
 def other_engine(name: str, option: str) -> OtherEngine:
-    """The engine of another package, which ``option`` needs. :class:`OptionError` if it is not installed."""
+    """Return the engine of another package. Raises :class:`OptionError`, which names ``option``, if it is missing."""
     from kwire_inspect.tables.relations import ENGINE_GROUP
 
     if is_installed(name):
@@ -113,8 +113,8 @@ def other_engine(name: str, option: str) -> OtherEngine:
 
 
 def checked_output(out: str) -> str:
-    """The folder of ``--out`` as the engine that can write to it names it. :class:`OptionError` if it is certain that
-    nothing can be written there."""
+    """Return the folder of ``--out`` as the engine that writes to it names it. Raises :class:`OptionError` if it is
+    certain that nothing can be written there."""
     try:
         refuse_secrets(out)
     except ValueError as error:
@@ -186,8 +186,8 @@ class LocalEngine:
         return self._database.table(names).add(read_batches(table, inputs, names, options))
 
     def counted(self, inputs: Inputs, options: Mapping[str, str]) -> Relation:
-        from kwire_inspect.columns import COUNTED
         from kwire_inspect.readers import read_batches
+        from kwire_inspect.schemas import COUNTED
         from kwire_inspect.tables.clients import EXCHANGE_COLUMNS
         from kwire_inspect.tables.counting import counted
 
@@ -203,7 +203,7 @@ class LocalEngine:
         return LocalTables(run)
 
     def write_clients(self, seen: Clients[Any], folder: str) -> None:
-        from kwire_inspect.columns import CLIENTS, PROBLEMS
+        from kwire_inspect.schemas import CLIENTS, PROBLEMS
         from kwire_inspect.tables.files import write_parquet
 
         write_parquet(seen.problems.batches(PROBLEMS), PROBLEMS, folder, "problems", origin=seen.origin)

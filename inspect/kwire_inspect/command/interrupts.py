@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def writer_ends_first(paths: Sequence[str], progress: Console) -> Iterator[None]:
+def forward_sigint_to_writer(paths: Sequence[str], progress: Console) -> Iterator[None]:
     """If the standard input is among ``paths``, let the first SIGINT end its writer and not this process, which then
     reads the rest and reports it. A second one ends this process."""
     if STDIN not in paths or threading.current_thread() is not threading.main_thread():

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 from kwire_inspect.command.engines import PARQUET, LocalEngine
 from kwire_inspect.options import OptionError
+from kwire_inspect.reasons import MIN_COVERAGE
 from kwire_inspect.reports.client_usage import collected, uses_of
 from kwire_inspect.reports.judgement import Judgement
 from kwire_inspect.reports.release_support import REFUSED
 from kwire_inspect.reports.text import listed
-from kwire_inspect.unread import MIN_COVERAGE
 
 if TYPE_CHECKING:
     from rich.console import Console

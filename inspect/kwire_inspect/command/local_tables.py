@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from pyarrow import compute, dataset
 
-from kwire_inspect.columns import CLIENTS, COUNTED, PROBLEMS
 from kwire_inspect.readers import TABLES, read_batches
 from kwire_inspect.reports.basis import problems_of
-from kwire_inspect.rows import BATCH_BYTES
+from kwire_inspect.row_layout import BATCH_BYTES
+from kwire_inspect.schemas import CLIENTS, COUNTED, PROBLEMS
 from kwire_inspect.tables.clients import EXCHANGE_COLUMNS, REFUSAL_COLUMNS, Clients, clients
 from kwire_inspect.tables.counting import counted
 from kwire_inspect.tables.files import DATE, ParquetTable, parquet_table, write_parquet
-from kwire_inspect.tables.names import TOPICS, names_of, told_by, with_names
+from kwire_inspect.tables.names import TOPICS, names_of, topic_names_in, with_names
 from kwire_inspect.tables.record_structs import RecordStructs, record_kinds
 from kwire_inspect.tables.relations import Database, LocalTable
 from kwire_inspect.tables.structs import ExchangeStructs
@@ -65,9 +65,9 @@ class LocalTables:
                 decode = ExchangeStructs(self._protocol[f"{api}Request"].API_KEY or 0, ("response",), self._protocol)
                 of_api = answered & (compute.field("api_key") == decode.api_key)
                 stored = self._stored("exchanges", ("api_key", "version", "response"), of_api)
-                told.add(told_by(batch.column("response"), "topics", "name") for batch in decode(stored))
+                told.add(topic_names_in(batch.column("response"), "topics", "name") for batch in decode(stored))
         for _, batch in self._records(("topic", "control", "key", "value"), ("TopicRecord",)):
-            told.add([told_by(batch.column("value"), None, "name")])
+            told.add([topic_names_in(batch.column("value"), None, "name")])
         self._names = pa.Table.from_batches(names_of(told).batches(TOPICS), TOPICS)
         self._add("topics", self._names.to_batches(), TOPICS)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import click
 
 from kwire_inspect.command.engines import AUTO, ENGINES, LOCAL_LIMIT, PARQUET
+from kwire_inspect.reasons import MIN_COVERAGE
 from kwire_inspect.reports.formats import FORMATS
 from kwire_inspect.reports.text import visible
-from kwire_inspect.unread import MIN_COVERAGE
 
 TABLE_FORMAT = click.option(
     "--table-format", default=PARQUET, show_default=True, help="Format of tables: any that Spark can write."

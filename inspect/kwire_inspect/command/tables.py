@@ -21,7 +21,7 @@ def tables(run: Run, raw: bool, topics: str) -> int:
 
     Tables of APIs are in the folder apis; tables of records of Kafka's internal topics are in the folder internal.
     """
-    from kwire_inspect.columns import FRAMES
+    from kwire_inspect.schemas import FRAMES
 
     run.options["topics"] = topics
     if run.inputs.has_standard_input:

@@ -10,7 +10,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from kwire.schema import struct_class
-from kwire_inspect.connections.scanning import MOST_CODES, NONE, Outcome, Scan, scanner
+from kwire_inspect.connections.error_code_scanner import MAX_CODES, NONE, Outcome, Scan, scanner
 
 if TYPE_CHECKING:
     from kwire.message import Message, Struct
@@ -23,7 +23,7 @@ _KNOWN: dict[type[Struct], tuple[Collect, ...]] = {}
 
 
 def error_codes(response: Message) -> tuple[int, ...]:
-    """The distinct error codes in ``response`` in ascending order, except 0; no more than ``MOST_CODES``.
+    """The distinct error codes in ``response`` in ascending order, except 0; no more than ``MAX_CODES``.
 
     A tuple, because the garbage collector does not track rows that only contain immutable values.
     """
@@ -32,7 +32,7 @@ def error_codes(response: Message) -> tuple[int, ...]:
     for collect in _KNOWN.get(cls) or _collectors(cls):
         collect(response, codes)
     codes.discard(0)
-    return tuple(sorted(codes)[:MOST_CODES]) if codes else ()
+    return tuple(sorted(codes)[:MAX_CODES]) if codes else ()
 
 
 def throttle_ms(response: Message) -> int | None:

@@ -11,11 +11,11 @@ import pyarrow as pa
 from kwire.connection.events import REQUEST_SIZE
 from kwire_inspect.capture import Broken, Connection, Piece, largest
 from kwire_inspect.connections.connection import ConnectionRows
+from kwire_inspect.connections.direction_detection import UnorientedConnection
 from kwire_inspect.connections.projection import ALL, BUDGET, Bodies, Budget, ConnectionProjection, Table
-from kwire_inspect.connections.sides import Undecided
 from kwire_inspect.options import BrokenInputError
 from kwire_inspect.projection import Condition
-from kwire_inspect.rows import Row
+from kwire_inspect.row_layout import Row
 from kwire_kafka import PROTOCOL
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ class Connections:
                 size += size + REQUEST_SIZE * len(events)
             return size
         connection = connection or self._begin(piece.connection)
-        if isinstance(connection, Undecided):
+        if isinstance(connection, UnorientedConnection):
             return self._try(connection, piece)
         return self._add(connection, connection.decode(piece), piece)
 
@@ -150,7 +150,7 @@ class Connections:
 
     def _begin(self, connection: Connection) -> AnyConnection:
         if connection.guess is not None:
-            begun: AnyConnection = Undecided(connection, self._projection)
+            begun: AnyConnection = UnorientedConnection(connection, self._projection)
         else:
             begun = self._wanted(ConnectionRows(connection, self._projection))
         self._open[id(connection)] = begun
@@ -159,7 +159,7 @@ class Connections:
     def _wanted(self, rows: ConnectionRows) -> ConnectionRows | Unwanted:
         return rows if self._projection.takes(rows.peers) else Unwanted(rows.connection)
 
-    def _try(self, connection: Undecided, piece: Piece) -> int:
+    def _try(self, connection: UnorientedConnection, piece: Piece) -> int:
         """Like ``feed``, while the client of the connection is unknown."""
         if (rows := connection.add(piece)) is None:
             if piece.kind == "closed":
@@ -183,4 +183,4 @@ class Unwanted:
         return []
 
 
-AnyConnection = ConnectionRows | Undecided | Unwanted
+AnyConnection = ConnectionRows | UnorientedConnection | Unwanted

@@ -14,14 +14,14 @@ from kwire_inspect.connections.context import peers
 from kwire_inspect.connections.exchange_rows import ExchangeRows
 from kwire_inspect.connections.frame_rows import FrameRows
 from kwire_inspect.connections.identity import APIS, Identity
-from kwire_inspect.unread import CLOSED
+from kwire_inspect.reasons import CLOSED
 
 if TYPE_CHECKING:
     from kwire.connection import Event
     from kwire.connection.events import Direction
     from kwire_inspect.capture import Connection
     from kwire_inspect.connections.projection import ConnectionProjection
-    from kwire_inspect.rows import Row
+    from kwire_inspect.row_layout import Row
 
 OPPOSITE: dict[Direction, Direction] = {CLIENT: SERVER, SERVER: CLIENT}
 NEVER_READ = f"{CLOSED} at an earlier request"

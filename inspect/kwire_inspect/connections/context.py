@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from kwire.headers import RequestHeader
 from kwire.native import mypyc_attr
 from kwire_inspect.connections.identity import Client
-from kwire_inspect.rows import Row
+from kwire_inspect.row_layout import Row
 
 if TYPE_CHECKING:
     from kwire.connection.known_headers import KnownHeader

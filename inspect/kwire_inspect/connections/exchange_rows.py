@@ -12,8 +12,8 @@ from kwire_inspect.connections.answers import error_codes, throttle_ms
 from kwire_inspect.connections.context import Columns, ContextCache, RequestContext, peers
 from kwire_inspect.connections.identity import Client
 from kwire_inspect.connections.payload import shown
-from kwire_inspect.rows import LAYOUTS, exchange_row, micros
-from kwire_inspect.unread import MISSING, NO_FRAME, NOT_KAFKA, PARTIAL, STRAY
+from kwire_inspect.reasons import MISSING, NO_FRAME, NOT_KAFKA, PARTIAL, STRAY
+from kwire_inspect.row_layout import LAYOUTS, exchange_row, micros
 
 if TYPE_CHECKING:
     from kwire.connection import Event
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kwire.protocol import MessageRegistry
     from kwire_inspect.capture import Connection, Piece
     from kwire_inspect.connections.projection import ConnectionProjection
-    from kwire_inspect.rows import Row
+    from kwire_inspect.row_layout import Row
 
 Answer = ResponseEvent | Undecodable | None
 """The available parts of a response."""
@@ -34,7 +34,7 @@ _shared_row: Final = _LAYOUT.shared_row
 
 
 @mypyc_attr(serializable=True)
-class Asked:
+class PendingRequest:
     """What the row of a request takes until it is answered, and where it was seen: neither its message nor, unless
     they are ``shown``, its bytes.
 
@@ -69,7 +69,7 @@ class Asked:
         self.shown = shown
         self.undecodable = undecodable
         self.wrong = wrong
-        self.inner: Asked | None = None
+        self.inner: PendingRequest | None = None
 
 
 @mypyc_attr(serializable=True)
@@ -77,7 +77,7 @@ class ExchangeRows:
     """A row for every request once its outcome is known, and one for the content of an Envelope.
 
     Bytes of a connection that were not read are reported in ``_corrupt`` rows, one for each reason of
-    ``kwire_inspect.unread``: at its end or when asked, and as soon as it turns out not to speak Kafka.
+    ``kwire_inspect.reasons``: at its end or when asked, and as soon as it turns out not to speak Kafka.
     """
 
     __slots__ = (
@@ -105,7 +105,7 @@ class ExchangeRows:
         """The bytes of waiting requests."""
         self._number = 0
         self.contexts = ContextCache(projection.protocol)
-        self._waiting: dict[int, Asked] = {}  # by position in the client's stream
+        self._waiting: dict[int, PendingRequest] = {}  # by position in the client's stream
         self._gaps = self._lost = self._skipped = self._stray = 0
         self._partial = 0  # bytes that are missing in frames whose request is known
         self._foreign = ""
@@ -132,7 +132,9 @@ class ExchangeRows:
         else:
             self._exchange(rows, asked, None, "undecodable" if asked.undecodable else "none", asked.wrong)
 
-    def _asked(self, event: RequestEvent | Undecodable, context: RequestContext, source: str, position: int) -> Asked:
+    def _asked(
+        self, event: RequestEvent | Undecodable, context: RequestContext, source: str, position: int
+    ) -> PendingRequest:
         number, undecodable, wrong = self._number, type(event) is Undecodable, None
         if isinstance(event, Undecodable):
             wrong = event.reason
@@ -140,7 +142,7 @@ class ExchangeRows:
             wrong = self._projection.undecoded(event, context)
         correlation_id = None if event.header is None else event.header.correlation_id
         data = shown(self._projection.protocol, event) if self._shown else None
-        return Asked(
+        return PendingRequest(
             context, number, source, position, event.time, correlation_id, event.size, data, undecodable, wrong
         )
 
@@ -159,7 +161,7 @@ class ExchangeRows:
     def passed_request(self, request: InFlightRequest, client: Client, piece: Piece) -> None:
         """Like ``requested``, for a request like earlier ones, in a frame that is ``piece``."""
         assert request.known is not None
-        self._waiting[request.position] = Asked(
+        self._waiting[request.position] = PendingRequest(
             self.contexts.of_known(request.known, client),
             self._number,
             piece.source,
@@ -197,7 +199,7 @@ class ExchangeRows:
             )
         )
 
-    def _answered(self, asked: Asked) -> Row:
+    def _answered(self, asked: PendingRequest) -> Row:
         """The values that the row of an answered request shares with all of its kind."""
         context = asked.context
         if context.source == asked.source:
@@ -255,7 +257,7 @@ class ExchangeRows:
     def _unread(self, reason: str, size: int, source: str, position: int, **more: int) -> Row:
         return _LAYOUT.corrupt(source, position, reason, unread=size, **self._peers, **more)
 
-    def _take(self, rows: list[Row], position: int) -> Asked:
+    def _take(self, rows: list[Row], position: int) -> PendingRequest:
         self._drop(rows, position)
         asked = self._waiting.pop(position)
         if self._shown:
@@ -269,7 +271,9 @@ class ExchangeRows:
             self.held -= _bytes(asked)
             self._exchange(rows, asked, None, "undecodable", asked.wrong)
 
-    def _exchange(self, rows: list[Row], asked: Asked, answer: Answer, outcome: str, reason: str | None) -> None:
+    def _exchange(
+        self, rows: list[Row], asked: PendingRequest, answer: Answer, outcome: str, reason: str | None
+    ) -> None:
         shared = self._shared(asked, _version(answer), outcome, reason)
         rows.append(self._row(asked, shared, answer))
         if asked.inner is None:
@@ -291,7 +295,7 @@ class ExchangeRows:
         )
         rows.append(self._row(asked.inner, shared, inner))
 
-    def _shared(self, asked: Asked, version: int | None, outcome: str, reason: str | None) -> Row:
+    def _shared(self, asked: PendingRequest, version: int | None, outcome: str, reason: str | None) -> Row:
         """The values that this row shares with others of its kind: nearly all are answered, in the version of the
         request."""
         context, source = asked.context, asked.source
@@ -307,7 +311,7 @@ class ExchangeRows:
             reason=reason or (context.unknown if outcome in ("answered", "none") else None),
         )
 
-    def _row(self, asked: Asked, shared: Row, answer: Answer) -> Row:
+    def _row(self, asked: PendingRequest, shared: Row, answer: Answer) -> Row:
         codes = throttle = latency = response_size = response_bytes = None
         if answer is not None:
             latency = (answer.time - asked.time) * 1000
@@ -337,7 +341,7 @@ class ExchangeRows:
         )
 
 
-def _bytes(asked: Asked) -> int:
+def _bytes(asked: PendingRequest) -> int:
     inner = asked.inner.shown if asked.inner else None
     return len(asked.shown or b"") + len(inner or b"")
 

@@ -19,18 +19,18 @@ from kwire.native import mypyc_attr
 from kwire_inspect.connections.answers import error_codes, throttle_ms
 from kwire_inspect.connections.context import Columns, ContextCache, RequestContext, peers
 from kwire_inspect.connections.payload import shown
-from kwire_inspect.rows import LAYOUTS, micros
+from kwire_inspect.row_layout import LAYOUTS, micros
 
 if TYPE_CHECKING:
     from kwire.connection import Event
     from kwire_inspect.capture import Connection
     from kwire_inspect.connections.identity import Client
     from kwire_inspect.connections.projection import ConnectionProjection
-    from kwire_inspect.rows import Row
+    from kwire_inspect.row_layout import Row
 
 _row, _shared_row = LAYOUTS["frames"].row, LAYOUTS["frames"].shared_row
 
-Asked = tuple[int, RequestContext, int | None]
+PendingRequest = tuple[int, RequestContext, int | None]
 """Number, context and correlation id of a request."""
 
 
@@ -47,7 +47,7 @@ class FrameRows:
         self.held = 0
         self._number = 0
         self.contexts = ContextCache(projection.protocol)
-        self._asked: dict[int, Asked] = {}  # by position in the client's stream
+        self._asked: dict[int, PendingRequest] = {}  # by position in the client's stream
 
     def requested(
         self, rows: list[Row], event: RequestEvent | Undecodable, client: Client, source: str, position: int
@@ -144,7 +144,7 @@ class FrameRows:
     def end(self, rows: list[Row], source: str, position: int) -> None:
         self._asked.clear()
 
-    def _take(self, position: int) -> Asked:
+    def _take(self, position: int) -> PendingRequest:
         """The known properties of the request that is being answered. Those before it have never waited."""
         while (oldest := next(iter(self._asked))) < position:
             del self._asked[oldest]

@@ -10,18 +10,18 @@ import pyarrow as pa
 from kwire.errors import KwireError
 from kwire.frames import MAX_DECODED
 from kwire.message import too_many_values
-from kwire_inspect.columns import EXCHANGES, FRAMES
 from kwire_inspect.connections import identity, payload
 from kwire_inspect.connections.answers import outcome_of
-from kwire_inspect.connections.scanning import NONE, Outcome, Scan
+from kwire_inspect.connections.error_code_scanner import NONE, Outcome, Scan
 from kwire_inspect.projection import Condition, Projection, may_pass
+from kwire_inspect.schemas import EXCHANGES, FRAMES
 from kwire_kafka import PROTOCOL
 
 if TYPE_CHECKING:
     from kwire.connection import RequestEvent, ResponseEvent
     from kwire.protocol import MessageRegistry
     from kwire_inspect.connections.context import RequestContext
-    from kwire_inspect.rows import Row
+    from kwire_inspect.row_layout import Row
 
 Table = Literal["frames", "exchanges"]
 

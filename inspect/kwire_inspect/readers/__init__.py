@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from kwire_inspect.columns import CLIENTS, COUNTED, EXCHANGES, FRAMES, PROBLEMS, RECORDS, REFUSALS
 from kwire_inspect.inputs import Inputs
 from kwire_inspect.options import FOUND, KINDS, Options, only, passed
+from kwire_inspect.schemas import CLIENTS, COUNTED, EXCHANGES, FRAMES, PROBLEMS, RECORDS, REFUSALS
 from kwire_inspect.storage import absolute
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from kwire_inspect.options import Options
 from kwire_inspect.projection import Condition
 from kwire_inspect.storage import size_of
 
-LARGEST_SPLIT, LEAST_SPLIT = 64 << 20, 4 << 20
+MAX_SPLIT, MIN_SPLIT = 64 << 20, 4 << 20
 """Bytes of a file that one task reads, unless the option says."""
 
 
@@ -43,7 +43,7 @@ class Reader:
     def split_size(self, files: Iterable[str]) -> int:
         """The option ``splitSize``; by default small enough for all processors to have something to do."""
         total = sum(map(stored_size, files))
-        size = min(LARGEST_SPLIT, max(LEAST_SPLIT, total // (2 * (os.cpu_count() or 1))))
+        size = min(MAX_SPLIT, max(MIN_SPLIT, total // (2 * (os.cpu_count() or 1))))
         return self.options.size("splitSize", size)
 
 

@@ -14,7 +14,7 @@ from kwire_inspect.connections.projection import ALL, BUDGET, CODES, TABLES, Bud
 from kwire_inspect.options import Options
 from kwire_inspect.readers.base import Reader, stored_size
 from kwire_inspect.tls import KeyLog, checked_key_log, decrypted, read_key_log
-from kwire_inspect.worker import tune_worker
+from kwire_inspect.worker_memory import tune_worker
 
 Task = tuple[list[str], tuple[int, int]]
 """The files, and which share of their connections: its number, and of how many."""

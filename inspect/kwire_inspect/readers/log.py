@@ -10,12 +10,12 @@ import pyarrow as pa
 
 from kwire.compression import DEFAULT_LIMIT
 from kwire.frames import MAX_DECODED
-from kwire_inspect.columns import RECORDS
 from kwire_inspect.options import OptionError, Options
 from kwire_inspect.projection import may_pass
 from kwire_inspect.readers.base import Reader
+from kwire_inspect.schemas import RECORDS
 from kwire_inspect.segments import Bounds, Selection, Split, record_batches, segment_files, splits
-from kwire_inspect.segments.bounds import LEAST, MOST
+from kwire_inspect.segments.bounds import HIGHEST, LOWEST
 from kwire_inspect.segments.files import STATES, name_of
 from kwire_inspect.segments.record_columns import MAX_RECORD
 from kwire_inspect.segments.typed import raw_schema, typed_batches, typed_schema
@@ -73,12 +73,12 @@ def _typed(options: Options) -> RecordStructs | None:
 
 def _bounds(options: Options) -> Bounds:
     start, end = options.time("start"), options.time("end")
-    last_offset = options.number("endOffset", 0) - 1 if options.text("endOffset") else MOST
+    last_offset = options.number("endOffset", 0) - 1 if options.text("endOffset") else HIGHEST
     return Bounds(
-        first_offset=options.number("startOffset", 0) if options.text("startOffset") else LEAST,
+        first_offset=options.number("startOffset", 0) if options.text("startOffset") else LOWEST,
         last_offset=last_offset,
-        first_time=LEAST if start is None else round(start * 1_000_000),
-        last_time=MOST if end is None else round(end * 1_000_000) - 1,
+        first_time=LOWEST if start is None else round(start * 1_000_000),
+        last_time=HIGHEST if end is None else round(end * 1_000_000) - 1,
     )
 
 

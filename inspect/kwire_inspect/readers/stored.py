@@ -9,8 +9,8 @@ import pyarrow as pa
 from pyarrow import compute
 from pyarrow.parquet import ParquetFile
 
-from kwire_inspect.columns import EPOCH, TIME
 from kwire_inspect.options import BrokenInputError
+from kwire_inspect.schemas import EPOCH, TIME
 from kwire_inspect.stored import StoredTable
 
 ROWS = 4096

@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from kwire_inspect.reasons import HTTP, MISSING, NOT_READ, PARTIAL, TLS, UNDECIDED, advice
 from kwire_inspect.reports.client_usage import MAX_ROWS, by_client, by_use, highest
 from kwire_inspect.reports.encrypted import Encrypted, encrypted_of
 from kwire_inspect.reports.report import Column, Report, Table
 from kwire_inspect.reports.text import counted, file_name, time
 from kwire_inspect.tables.clients import METRICS, SEEN_IN, Clients
 from kwire_inspect.tables.relations import collect
-from kwire_inspect.unread import HTTP, MISSING, NOT_READ, PARTIAL, TLS, UNDECIDED, advice
 
 if TYPE_CHECKING:
     from kwire_inspect.tables.relations import Relation

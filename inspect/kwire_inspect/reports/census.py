@@ -12,6 +12,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from kwire_inspect.reasons import MIN_COVERAGE
 from kwire_inspect.reports import charts
 from kwire_inspect.reports.basis import basis_of
 from kwire_inspect.reports.client_usage import (
@@ -31,7 +32,6 @@ from kwire_inspect.reports.report import Chart, Column, Report, Table
 from kwire_inspect.reports.text import counted, time
 from kwire_inspect.tables.clients import SEEN_IN
 from kwire_inspect.tables.relations import collect
-from kwire_inspect.unread import MIN_COVERAGE
 from kwire_kafka import PROTOCOL
 from kwire_kafka.releases import RELEASES
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from kwire_inspect.reasons import TLS
 from kwire_inspect.reports.report import Column, Report, Table
 from kwire_inspect.tables.relations import collect
-from kwire_inspect.unread import TLS
 
 if TYPE_CHECKING:
     from kwire_inspect.tables.relations import Relation

@@ -13,14 +13,14 @@ from enum import IntEnum
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from kwire_inspect.columns import EPOCH
 from kwire_inspect.reports import charts
 from kwire_inspect.reports.client_usage import MAX_ROWS, WHO, client_of, completed, grouped
 from kwire_inspect.reports.over_time import Steps, counted_over_time
 from kwire_inspect.reports.report import Chart, Column, Report, Table
 from kwire_inspect.reports.text import counted, file_name, number
+from kwire_inspect.schemas import EPOCH
 from kwire_inspect.tables.clients import SEEN_IN
-from kwire_inspect.tables.relations import collect, exploded
+from kwire_inspect.tables.relations import collect, explode
 from kwire_kafka.errors import ErrorCode
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ def _errors(exchanges: Relation, steps: Steps, top: int, names: type[IntEnum]) -
             min_by(source, place) AS source, min_by(position, place) AS position
         FROM ({_requests(f"{steps.number('time')} AS at, code, source, position, {place}")}) AS requests
         GROUP BY at, api, seen_in, code""",
-        exchanges=exploded(exchanges, "error_codes", "code"),
+        exchanges=explode(exchanges, "error_codes", "code"),
     )
     totals: Counter[tuple[str, str, int]] = Counter()
     examples: dict[tuple[str, str, int], Any] = {}

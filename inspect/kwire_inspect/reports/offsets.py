@@ -19,7 +19,7 @@ from kwire_inspect.reports.text import counted, file_name, runs, visible
 from kwire_inspect.state.columns import COMMITTED as STORED
 from kwire_inspect.state.columns import GROUPS as STORED_GROUPS
 from kwire_inspect.tables import groups as tables
-from kwire_inspect.tables.relations import R, beside, collect, kept, query
+from kwire_inspect.tables.relations import R, collect, kept, like, query
 from kwire_kafka import PROTOCOL
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ def log_ends(records: R, bases: Sequence[tuple[str, int, int]] = ()) -> R:
 
     ``bases`` has topic, partition and base offset of last segments: the ends of logs whose records have all expired.
     """
-    others = beside(records, ENDS, [dict(zip(ENDS.names, base, strict=True)) for base in bases])
+    others = like(records, ENDS, [dict(zip(ENDS.names, base, strict=True)) for base in bases])
     return query(
         """
         SELECT topic, `partition`, max(`end`) AS `end` FROM (
@@ -160,7 +160,7 @@ def report_on(state: Tables[R], *, top: int = TOP) -> Report:
 def _lagging(state: Tables[R]) -> R:
     """Committed offsets with ``end`` and ``lag``, null where the end is unknown."""
     own = ", ".join(f"c.`{name}`" for name in STORED.names if name != "topic")
-    ends = beside(state.committed, ENDS, ()) if state.ends is None else state.ends
+    ends = like(state.committed, ENDS, ()) if state.ends is None else state.ends
     return query(
         f"""
         SELECT coalesce(c.topic, c.topic_id) AS topic, {own}, e.`end`,

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from kwire_inspect.columns import EPOCH
 from kwire_inspect.reports import charts
 from kwire_inspect.reports.report import Chart
+from kwire_inspect.schemas import EPOCH
 
 MAX_ROWS = 60
 """Maximum number of steps in a chart."""

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 OWNER = "owner"
 COLUMNS = {"client_id": "client_id", "address": "host", "software": "software", "principal": "principal"}
 """Column of the list → part of a client."""
-LARGEST = 16 << 20
+MAX_FILE = 16 << 20
 
 Fits = Callable[[str | None], bool]
 
@@ -42,11 +42,11 @@ class Owners:
         """Read a list. :class:`OptionError` names the line of a mistake."""
         try:
             with regular(path).open(encoding="utf-8-sig", newline="") as file:
-                text = file.read(LARGEST + 1)
+                text = file.read(MAX_FILE + 1)
         except (OSError, UnicodeDecodeError) as error:
             raise OptionError(f"owners {path}: {getattr(error, 'strerror', None) or error}") from None
-        if len(text) > LARGEST:
-            raise OptionError(f"owners {path}: longer than {LARGEST >> 20} MB")
+        if len(text) > MAX_FILE:
+            raise OptionError(f"owners {path}: longer than {MAX_FILE >> 20} MB")
         try:
             return cls(tuple(_lines(text)))
         except (ValueError, csv.Error) as mistake:

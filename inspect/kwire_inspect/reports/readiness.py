@@ -13,6 +13,7 @@ from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+from kwire_inspect.reasons import MIN_COVERAGE
 from kwire_inspect.reports import charts
 from kwire_inspect.reports.advice import ADVICE, advice_table
 from kwire_inspect.reports.basis import basis_of
@@ -33,7 +34,6 @@ from kwire_inspect.reports.verdict_tables import (
     refused_table,
 )
 from kwire_inspect.tables.clients import CAPTURE, REQUEST_LOG, SERVER_LOG
-from kwire_inspect.unread import MIN_COVERAGE
 from kwire_kafka import PROTOCOL
 from kwire_kafka.releases import RELEASES
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from kwire.compression import Codec
 from kwire.records.layout import APPEND_TIME, CODEC_MASK, CONTROL, TRANSACTIONAL
-from kwire_inspect.columns import RECORDS, TIME
+from kwire_inspect.schemas import RECORDS, TIME
 from kwire_inspect.segments.record_columns import Gathered
 from kwire_inspect.segments.secret_records import redacted_values
 from kwire_inspect.storage import written

@@ -13,22 +13,22 @@ if TYPE_CHECKING:
     from kwire.records import Batch
     from kwire_inspect.projection import Condition
 
-LEAST, MOST = -(1 << 63), (1 << 63) - 1
+LOWEST, HIGHEST = -(1 << 63), (1 << 63) - 1
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
     """Ranges of offsets and times (microseconds since the epoch), both ends inclusive."""
 
-    first_offset: int = LEAST
-    last_offset: int = MOST
-    first_time: int = LEAST
-    last_time: int = MOST
+    first_offset: int = LOWEST
+    last_offset: int = HIGHEST
+    first_time: int = LOWEST
+    last_time: int = HIGHEST
 
     @property
     def timed(self) -> bool:
         """Whether records are selected by time; if so, records without a time are left out, as in SQL."""
-        return self.first_time > LEAST or self.last_time < MOST
+        return self.first_time > LOWEST or self.last_time < HIGHEST
 
     def narrowed(self, conditions: Iterable[Condition]) -> Bounds:
         """These bounds, narrowed by ``conditions`` on ``offset`` and ``time``, all of which must be satisfied."""
@@ -58,10 +58,10 @@ class Bounds:
 
 _LIMITS: dict[str, Callable[[Any], tuple[int, int]]] = {
     "=": lambda value: (value, value),
-    ">": lambda value: (value + 1, MOST),
-    ">=": lambda value: (value, MOST),
-    "<": lambda value: (LEAST, value - 1),
-    "<=": lambda value: (LEAST, value),
+    ">": lambda value: (value + 1, HIGHEST),
+    ">=": lambda value: (value, HIGHEST),
+    "<": lambda value: (LOWEST, value - 1),
+    "<=": lambda value: (LOWEST, value),
     "in": lambda values: (min(values), max(values)),
 }
 """By test: the smallest and the largest value that satisfies it."""

@@ -20,8 +20,8 @@ from kwire.errors import DecodeError
 from kwire.logs import LogSegment
 from kwire.records import Batch, Record
 from kwire.records.layout import APPEND_TIME, ATTRIBUTES, BATCH_HEADER, CODEC_MASK, MAGIC
-from kwire.records.loops import LEAST_RECORD, Headers
-from kwire_inspect.rows import BATCH_BYTES
+from kwire.records.loops import MIN_RECORD, Headers
+from kwire_inspect.row_layout import BATCH_BYTES
 from kwire_inspect.segments.varints import Fields, Flags, Numbers, header_bytes
 
 _FIELDS = (
@@ -37,7 +37,7 @@ BELIEVED = 1 << 16
 """A batch that claims more records than this is read in parts, even if only the number of records matters."""
 MAX_RECORD = 2 << 20
 """Bytes of key, value and headers of a record that are kept, unless the option ``maxRecord`` says."""
-LARGEST = 1 << 30
+MAX_PART = 1 << 30
 """How many bytes of records are read at once; Arrow's offsets have 31 bits."""
 
 
@@ -94,14 +94,14 @@ class Stored:
             start, end = 0, len(data)
         else:
             start, end = at + BATCH_HEADER.size, at + size
-        if end - start + self._base > LARGEST:
+        if end - start + self._base > MAX_PART:
             return False
         if not self._buffers or self._buffers[-1] is not data:
             self._base += len(self._buffers[-1]) if self._buffers else 0
             self._buffers.append(data)
             if start == 0:
                 self.weight += end
-        fits = count * LEAST_RECORD <= end - start
+        fits = count * MIN_RECORD <= end - start
         return fits and record_starts(data, start, end, count, self._base, self._starts)
 
     def usual(self) -> bool:
@@ -231,7 +231,7 @@ class Gathered:
 
 
 def parts(whole: Stored | Read) -> Iterator[Gathered]:
-    """All records, some :data:`~kwire_inspect.rows.BATCH_BYTES` at a time."""
+    """All records, some :data:`~kwire_inspect.row_layout.BATCH_BYTES` at a time."""
     full = np.flatnonzero(np.diff(np.cumsum(whole.sizes) // BATCH_BYTES)) + 1
     ends = [0, *full.tolist(), whole.count]
     for begin, end in pairwise(ends):

@@ -27,7 +27,7 @@ ROWS = 1 << 14
 BYTES = WINDOW
 """Approximate number of bytes kept for one Arrow batch: those of a window, which are then copied into columns only
 once. A larger value is not faster, because reused memory is faster than new memory."""
-MOST_BYTES = 4 * BYTES
+MAX_BYTES = 4 * BYTES
 """The same for compressed records, where the decompressed bytes count as well."""
 
 PER_RECORD = ("offset", "time", "key", "value", "headers")
@@ -76,7 +76,7 @@ class Rows:
         """Take the batch of ``size`` bytes at ``data[at]``, whose checksum is valid, if it is an ordinary one and
         there is room."""
         stored = self._stored
-        full = stored.count >= ROWS or stored.weight >= MOST_BYTES
+        full = stored.count >= ROWS or stored.weight >= MAX_BYTES
         if full or self._read.count or (stored.weight >= BYTES and not stored.holds(data)):
             return False
         return stored.add(data, at, size, position)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kwire_inspect.columns import RECORDS
+from kwire_inspect.schemas import RECORDS
 from kwire_inspect.tables.record_structs import RecordStructs
 from kwire_inspect.tables.structs import schema_with
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from kwire_inspect.columns import TIME, schema
+from kwire_inspect.schemas import TIME, schema
 
 NAMES = pa.list_(pa.string())
 NUMBERS = pa.list_(pa.int32())

@@ -8,7 +8,7 @@ from typing import Any
 
 from kwire.enums import ProtocolEnum
 from kwire.logs.offsets import OffsetHistory
-from kwire_inspect.columns import EPOCH
+from kwire_inspect.schemas import EPOCH
 from kwire_inspect.state.replay import Logged
 from kwire_kafka.enums import TransactionState
 

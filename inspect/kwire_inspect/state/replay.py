@@ -16,7 +16,7 @@ from kwire.logs import Checkpoint, InternalRecord, decode_record
 from kwire.logs.segment import log_file
 from kwire.policy import LIKE_KAFKA
 from kwire.protocol import MessageRegistry
-from kwire_inspect.columns import RECORDS
+from kwire_inspect.schemas import RECORDS
 from kwire_inspect.state.columns import UNDECODABLE
 from kwire_kafka import PROTOCOL
 

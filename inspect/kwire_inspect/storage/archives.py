@@ -28,14 +28,14 @@ Open = Callable[[], BinaryIO]
 
 BETWEEN = "!/"
 """Between the name of an archive and that of a member, as in Java's addresses."""
-MOST_MEMBERS = 65_536
-MOST_BYTES = 4 << 30
+MAX_MEMBERS = 65_536
+MAX_BYTES = 4 << 30
 """Limit of the bytes that a compressed archive takes in a temporary file, or a zip when it is decompressed."""
-MOST_ZEROS = 64 << 30
+MAX_ZEROS = 64 << 30
 """The same of zeros, which take no room: Kafka allocates index files in advance."""
-LARGEST_HEADER = 1 << 20
+MAX_HEADER = 1 << 20
 """Limit of a header of a tar, which is read into memory whatever size it claims."""
-LARGEST_LIST = 32 << 20
+MAX_LIST = 32 << 20
 """The same of the list of members of a zip."""
 BUFFER = 1 << 17
 TAR, ZIP = b"ustar", (b"PK\x03\x04", b"PK\x05\x06")
@@ -51,7 +51,7 @@ def is_archive(head: bytes) -> bool:
 
 class _TooManyError(Exception):
     def __str__(self) -> str:
-        return f"more than {MOST_MEMBERS} members: unpack the archive"
+        return f"more than {MAX_MEMBERS} members: unpack the archive"
 
 
 @dataclass(slots=True)
@@ -79,7 +79,7 @@ class Archive:
 
     def take(self, name: str, size: int, open_it: Open, reason: str = "") -> bool:
         """Add a member, of several of the same name the last one. False if the archive has too many."""
-        if len(self.members) + len(self.skipped) >= MOST_MEMBERS:
+        if len(self.members) + len(self.skipped) >= MAX_MEMBERS:
             self.problem = str(_TooManyError())
             return False
         name = "/".join(part for part in name.split("/") if part not in ("", "."))  # as paths are written
@@ -93,7 +93,7 @@ class Archive:
 
 
 _known: dict[str, tuple[str, Archive]] = {}
-MOST_KNOWN = 4
+MAX_KNOWN = 4
 
 
 def archive(name: str, stamp: str, open_it: Open) -> Archive:
@@ -103,7 +103,7 @@ def archive(name: str, stamp: str, open_it: Open) -> Archive:
     """
     if name not in _known or _known[name][0] != stamp:
         _known.pop(name, None)
-        while len(_known) >= MOST_KNOWN:
+        while len(_known) >= MAX_KNOWN:
             del _known[next(iter(_known))]
         _known[name] = stamp, _read(open_it())
     return _known[name][1]
@@ -142,7 +142,7 @@ def _unpack(packed: BinaryIO, spool: BinaryIO) -> str:
                 spool.write(chunk)
                 stored += len(chunk)
             total += len(chunk)
-            if stored > MOST_BYTES or total - stored > MOST_ZEROS:
+            if stored > MAX_BYTES or total - stored > MAX_ZEROS:
                 raise DamagedStreamError(f"more than {total >> 30} GiB: unpack the archive")
     except DamagedStreamError as error:
         problem = str(error)
@@ -153,7 +153,7 @@ def _unpack(packed: BinaryIO, spool: BinaryIO) -> str:
 
 def _read_tar(file: BinaryIO, found: Archive) -> None:
     try:
-        with tarfile.open(fileobj=cast(BinaryIO, _Limited(file, LARGEST_HEADER)), mode="r:") as tar:
+        with tarfile.open(fileobj=cast(BinaryIO, _Limited(file, MAX_HEADER)), mode="r:") as tar:
             for member in _headers(tar):
                 if member.isfile() or member.issparse():
                     reason = "a sparse file in a tar: pack it without --sparse" if member.issparse() else ""
@@ -167,7 +167,7 @@ def _read_tar(file: BinaryIO, found: Archive) -> None:
 
 
 def _headers(tar: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
-    for _ in range(MOST_MEMBERS):
+    for _ in range(MAX_MEMBERS):
         if (member := tar.next()) is None:
             return
         tar.members = []  # type: ignore[attr-defined]  # it would keep them all
@@ -183,12 +183,12 @@ def _after_members(file: BinaryIO, at: int) -> str:
     file.seek(at)
     if file.read(tarfile.BLOCKSIZE) != bytes(tarfile.BLOCKSIZE):
         return f"damaged or cut tar at byte {at}"
-    rest = file.read(LARGEST_HEADER)
+    rest = file.read(MAX_HEADER)
     return "data follow the end of the tar: unpack each of its parts" if rest.count(0) != len(rest) else ""
 
 
 def _read_zip(file: BinaryIO, found: Archive) -> None:
-    limited = _LimitedList(file, LARGEST_LIST)
+    limited = _LimitedList(file, MAX_LIST)
     try:
         packed = zipfile.ZipFile(cast(BinaryIO, limited))
     except _TooLongError:
@@ -197,10 +197,10 @@ def _read_zip(file: BinaryIO, found: Archive) -> None:
     except (zipfile.BadZipFile, NotImplementedError, ValueError, struct.error) as error:
         found.problem = f"damaged zip: {error}"
         return
-    limited.most = MOST_BYTES  # seeking in a member reads as much as it skips
+    limited.most = MAX_BYTES  # seeking in a member reads as much as it skips
     members = [member for member in packed.infolist() if not member.is_dir()]
-    if sum(member.file_size for member in members) > MOST_BYTES:
-        found.problem = f"more than {MOST_BYTES >> 30} GiB: unpack the archive"
+    if sum(member.file_size for member in members) > MAX_BYTES:
+        found.problem = f"more than {MAX_BYTES >> 30} GiB: unpack the archive"
         return
     for member in members:
         reason = ""
@@ -254,8 +254,8 @@ class _LimitedList(_Limited):
 
     def read(self, size: int = -1) -> bytes:
         data = super().read(size)
-        if self.most == LARGEST_LIST and data.count(zipfile.stringCentralDir) > 2 * MOST_MEMBERS:  # type: ignore[attr-defined]
-            raise _TooLongError(f"more than {2 * MOST_MEMBERS} members")
+        if self.most == MAX_LIST and data.count(zipfile.stringCentralDir) > 2 * MAX_MEMBERS:  # type: ignore[attr-defined]
+            raise _TooLongError(f"more than {2 * MAX_MEMBERS} members")
         return data
 
 

@@ -32,7 +32,7 @@ MAX_FREE = 1 << 26
 MAX_RATIO = 200
 """How many times its bytes a larger file may become. With ``zstd -19``, a request log of one client's heartbeats
 becomes 54 times smaller, and a capture of them 7 times."""
-LARGEST_WINDOW = 1 << 27
+MAX_WINDOW = 1 << 27
 """The memory limit for zstd and xz: the default limit of the command line tool of zstd."""
 
 
@@ -121,7 +121,7 @@ def _unzstd(file: BinaryIO) -> Iterator[bytes]:
     """All frames of a zstd file."""
     import zstandard
 
-    frames = zstandard.ZstdDecompressor(max_window_size=LARGEST_WINDOW)
+    frames = zstandard.ZstdDecompressor(max_window_size=MAX_WINDOW)
     frame, begun = frames.decompressobj(), False
     while rest := file.read(STEP):
         while rest:
@@ -145,7 +145,7 @@ def _bunzipped(file: BinaryIO) -> Iterator[bytes]:
 
 def _unxz(file: BinaryIO) -> Iterator[bytes]:
     """All streams of an xz file. Zeros after a stream are padding."""
-    yield from _streams(file, "xz", lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=LARGEST_WINDOW))
+    yield from _streams(file, "xz", lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=MAX_WINDOW))
 
 
 def _streams(

@@ -32,7 +32,7 @@ HOST = re.compile(r"(?:\[[0-9A-Fa-f:.%]+\]|[^:?]*)(?::\d+)?")
 GLOB = re.compile(r"[*?\[]")
 MASKED = "…"
 """Ends the name of an object whose key may have a secret."""
-MOST_LISTED = 1_000_000
+MAX_LISTED = 1_000_000
 """Objects of which sizes are kept."""
 UNNOTICED = GOOGLE | AZURE
 """Arrow's libraries for these take a whole object for the part of it for which they asked."""
@@ -259,7 +259,7 @@ class RemoteFile:
         return listed
 
     def _remember(self, found: FileInfo) -> None:
-        if len(_listed) >= MOST_LISTED:
+        if len(_listed) >= MAX_LISTED:
             _listed.clear()
         if found.is_file:
             _listed[f"{self.root}/{self._key(found)}"] = found

@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Generic
 
-from kwire_inspect.columns import CLIENTS
+from kwire_inspect.reasons import CLOSED
+from kwire_inspect.schemas import CLIENTS
 from kwire_inspect.stored import UNKNOWN, Origin
 from kwire_inspect.tables.relations import R, Relation, collect, kept, query
-from kwire_inspect.unread import CLOSED
 
 CAPTURE, REQUEST_LOG, SERVER_LOG = "capture", "request_log", "server_log"
 FORWARDED, METRICS = "forwarded", "metrics"
@@ -24,7 +24,7 @@ SEEN_IN = f"""
     CASE WHEN forwarded THEN '{FORWARDED}' WHEN number IS NULL THEN '{REQUEST_LOG}' ELSE '{CAPTURE}' END"""
 """The type of input of an exchange, in SQL. A request that a broker forwarded was sent to that broker before, where
 another input may have seen it."""
-MOST_VERSIONS = 10_000
+MAX_VERSIONS = 10_000
 """Versions in a summary. Real inputs have some hundreds; a hostile one can make up 2^32."""
 
 IDENTITY = ("client_id", "software_name", "software_version", "principal")
@@ -54,7 +54,7 @@ def versions_seen(table: Relation) -> list[dict[str, Any]]:
             SELECT api_key, version, {each} FROM {{table}}
             WHERE {where} AND version IS NOT NULL
         ) AS requests
-        GROUP BY seen_in, api_key, version ORDER BY requests DESC, api_key, version LIMIT {MOST_VERSIONS}""",
+        GROUP BY seen_in, api_key, version ORDER BY requests DESC, api_key, version LIMIT {MAX_VERSIONS}""",
         table=table,
     )
 

@@ -11,13 +11,13 @@ import numpy
 import pyarrow as pa
 from pyarrow import compute
 
-from kwire_inspect.columns import COUNTED
+from kwire_inspect.reasons import CLOSED
+from kwire_inspect.schemas import COUNTED
 from kwire_inspect.tables.clients import CAPTURE, FORWARDED, KEYS, REQUEST_LOG
-from kwire_inspect.unread import CLOSED
 
 AT_ONCE = 8 << 20
 """Bytes of exchanges that are counted together, or a batch more: some 35,000 requests."""
-MOST = 64 << 20
+MAX_WAITING = 64 << 20
 """Bytes of counts that wait to be added up, as many as the cache of a database has."""
 
 _SUMS = ("requests", "errors", "refused", "bytes", "begun", "unread")
@@ -27,7 +27,7 @@ _BROKEN = ("_corrupt", "broken_source", "broken_position")
 
 
 def counted(
-    exchanges: Iterable[pa.RecordBatch], at_once: int = AT_ONCE, most: int = MOST
+    exchanges: Iterable[pa.RecordBatch], at_once: int = AT_ONCE, most: int = MAX_WAITING
 ) -> Iterator[pa.RecordBatch]:
     """Batches with ``EXCHANGE_COLUMNS`` as fewer rows, of :data:`COUNTED`, of which ``clients`` makes the same table.
 

@@ -23,7 +23,7 @@ DATE = "date"
 NO_DATE = "__HIVE_DEFAULT_PARTITION__"
 _OF_TABLES = re.compile(r"part-.*|_.*|\..*\.crc|[^=]+=.*", re.DOTALL)
 """Parts, what Spark and Hadoop add to them, and folders of partitions."""
-MOST_OPEN = 32
+MAX_OPEN = 32
 """Files of partitions that are open at a time."""
 BATCH_OVERHEAD = 16 << 10
 """Bytes of memory of the arrays of a batch, apart from their values."""
@@ -136,7 +136,7 @@ class LocalFiles(Files):
 
 class ParquetTable:
     """A table that is being written, in files of this machine: at most one file for each partition, unless rows of
-    more than :data:`MOST_OPEN` partitions come in turns."""
+    more than :data:`MAX_OPEN` partitions come in turns."""
 
     def __init__(self, path: str, written: str, schema: pa.Schema, by_date: bool) -> None:
         self.path = path
@@ -151,7 +151,7 @@ class ParquetTable:
         """Write rows, small batches together: a writer keeps the places of all row groups until it is closed."""
         from pyarrow import default_memory_pool
 
-        from kwire_inspect.rows import BATCH_BYTES, by_bytes
+        from kwire_inspect.row_layout import BATCH_BYTES, by_bytes
 
         for partition, rows in _by_date(batch) if self._by_date else (("", batch),):
             if rows.get_total_buffer_size() <= BATCH_BYTES:
@@ -184,10 +184,10 @@ class ParquetTable:
     def _writer(self, partition: str) -> ParquetWriter:
         from pyarrow.parquet import ParquetWriter
 
-        from kwire_inspect.rows import BINARY
+        from kwire_inspect.row_layout import BINARY
 
         if (writer := self._open.pop(partition, None)) is None:
-            self._close(MOST_OPEN - 1)
+            self._close(MAX_OPEN - 1)
             path = private_folder(self._folder / partition) / f"part-{self._files:05}.snappy.parquet"
             self._files += 1
             file = open(path, "xb", opener=partial(os.open, mode=0o600))  # noqa: SIM115

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from kwire_inspect.columns import RECORDS
+from kwire_inspect.schemas import RECORDS
 from kwire_inspect.state import columns
 from kwire_inspect.state.cluster import Acls, Brokers, Configs, Features, Quotas, ScramUsers, Topics
 from kwire_inspect.state.groups import Groups, Members
@@ -22,7 +22,7 @@ from kwire_inspect.state.offsets import CommittedOffsets, Transactions
 from kwire_inspect.state.replay import COLUMNS, NEEDED, Several, replay, undecodable_records
 from kwire_inspect.state.shares import ShareStates
 from kwire_inspect.tables.names import named
-from kwire_inspect.tables.relations import R, collect, kept, mapped, query, unpacked
+from kwire_inspect.tables.relations import R, collect, expand_struct, kept, map_batches, query
 from kwire_kafka import PROTOCOL
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def _replayed(
     """Each partition in one task, sorted: snapshots first, the newest last of them, then the log by offset."""
     of_topic = query(f"SELECT * FROM {{records}} WHERE topic = '{topic}'", records=records)
     work = partial(_rows, new=new, schema=schema, protocol=protocol, names=names)
-    return mapped(of_topic, REPLAYED, work, schema, by="partition", order=ORDER)
+    return map_batches(of_topic, REPLAYED, work, schema, by="partition", order=ORDER)
 
 
 def _rows(
@@ -119,7 +119,7 @@ def coordinated(records: R, protocol: MessageRegistry = PROTOCOL) -> Iterator[di
     schema = pa.schema([(name, pa.struct(list(fields))) for name, fields in schemas.items()])
     replayed = partial(_replayed, OFFSETS_TOPIC, partial(Several, states), schema)
     with kept(_with_names(replayed, records, protocol)) as rows:
-        yield {name: unpacked(rows, name, fields) for name, fields in schemas.items()}
+        yield {name: expand_struct(rows, name, fields) for name, fields in schemas.items()}
 
 
 def undecodable(records: R, protocol: MessageRegistry = PROTOCOL) -> R:
@@ -130,7 +130,7 @@ def undecodable(records: R, protocol: MessageRegistry = PROTOCOL) -> R:
     """
     topics = ", ".join(f"'{topic}'" for topic in INTERNAL)
     internal = query(f"SELECT * FROM {{records}} WHERE topic IN ({topics})", records=records)
-    failures = mapped(internal, FAILED, partial(undecodable_records, protocol=protocol), columns.UNDECODABLE)
+    failures = map_batches(internal, FAILED, partial(undecodable_records, protocol=protocol), columns.UNDECODABLE)
     first = ("partition", "offset", "source", "position")
     return query(
         f"""

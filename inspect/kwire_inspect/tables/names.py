@@ -15,7 +15,7 @@ TOPICS = pa.schema([(name, pa.string()) for name in ("topic_id", "topic", "clust
 """The columns of the table of names."""
 
 
-def told_by(messages: pa.StructArray, topics: str | None, name: str) -> pa.RecordBatch:
+def topic_names_in(messages: pa.StructArray, topics: str | None, name: str) -> pa.RecordBatch:
     """The names in a column of messages: in the structs of its list ``topics``, or in the messages themselves."""
     found, clusters = messages, pa.nulls(len(messages), pa.string())
     if topics is not None:

@@ -1,11 +1,11 @@
-"""Tables that answer SQL, whichever engine has them: tables in this process, or those of another package's engine.
+"""Tables that answer SQL, in this process or in another engine.
 
-A table in this process is one of SQLite, filled from Arrow batches: it needs no Java, and what does not fit into its
-cache is in a temporary file. SQLite is taught the functions of Spark that it lacks, so each aggregation is stated
-once. Queries keep to what both know: no ``FILTER``, and no ``/`` of whole numbers.
+A table in this process belongs to SQLite and is filled from Arrow batches. It needs no Java. Rows that do not fit
+into SQLite's cache go to a temporary file. SQLite learns the functions of Spark that it lacks, so each aggregation is
+stated once. Queries use the SQL that both engines know: no ``FILTER``, and no ``/`` of whole numbers.
 
-A package with tables of its own has an entry point in the group :data:`ENGINE_GROUP` and registers their class with
-:func:`backend`: ``kwire_spark`` does so for DataFrames.
+A package can bring its own tables. It has an entry point in the group :data:`ENGINE_GROUP`, and registers the class
+of its tables with :func:`backend`. ``kwire_spark`` does this for DataFrames.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from typing import Any, Protocol, TypeVar
 
 import pyarrow as pa
 
-from kwire_inspect.columns import CLIENTS, EPOCH, EXCHANGES, TIME
-from kwire_inspect.rows import BATCH_BYTES, by_bytes
+from kwire_inspect.row_layout import BATCH_BYTES, by_bytes
+from kwire_inspect.schemas import CLIENTS, EPOCH, EXCHANGES, TIME
 from kwire_inspect.state.columns import COMMITTED, GROUPS, MEMBERS, TRANSACTIONS
 
 Row = dict[str, Any]
@@ -47,28 +47,28 @@ R = TypeVar("R", bound=Relation)
 
 
 class Backend(Protocol):
-    """What the functions of this module do with the tables of one engine."""
+    """The functions of this module, for the tables of one engine."""
 
     def query(self, text: str, tables: Mapping[str, Any]) -> Any: ...
 
     def collect(self, text: str, tables: Mapping[str, Any]) -> list[Row]: ...
 
-    def exploded(self, table: Any, column: str, name: str) -> Any: ...
+    def explode(self, table: Any, column: str, name: str) -> Any: ...
 
-    def mapped(
+    def map_batches(
         self, table: Any, takes: pa.Schema, function: Batches, gives: pa.Schema, by: str, order: Sequence[str]
     ) -> Any: ...
 
-    def unpacked(self, table: Any, column: str, schema: pa.Schema) -> Any: ...
+    def expand_struct(self, table: Any, column: str, schema: pa.Schema) -> Any: ...
 
-    def beside(self, table: Any, rows: pa.Table) -> Any: ...
+    def like(self, table: Any, rows: pa.Table) -> Any: ...
 
     def kept(self, table: Any) -> AbstractContextManager[Any]: ...
 
 
 @singledispatch
 def backend(table: object) -> Backend:
-    """Return what answers queries on a table. Raises ``TypeError`` for what is no table of a known engine."""
+    """Return the backend of a table. Raises ``TypeError`` for an object that no engine knows."""
     for engine in entry_points(group=ENGINE_GROUP):
         engine.load()
     known = backend.dispatch(type(table))
@@ -186,13 +186,13 @@ def _grouped(rows: Iterable[tuple[Any, ...]], size: int, most: int) -> Iterator[
         yield found
 
 
-def exploded(table: R, column: str, name: str) -> R:
+def explode(table: R, column: str, name: str) -> R:
     """A row for each element of the list in ``column``, with the element as column ``name``."""
-    result: R = backend(table).exploded(table, column, name)
+    result: R = backend(table).explode(table, column, name)
     return result
 
 
-def mapped(
+def map_batches(
     table: R, takes: pa.Schema, function: Batches, gives: pa.Schema, *, by: str = "", order: Sequence[str] = ()
 ) -> R:
     """What ``function`` makes of all rows, in batches with the columns ``takes``.
@@ -200,19 +200,19 @@ def mapped(
     ``order`` is of expressions in SQL. Rows with the same value of the column ``by`` are taken by one call, together
     and in this order.
     """
-    result: R = backend(table).mapped(table, takes, function, gives, by, order)
+    result: R = backend(table).map_batches(table, takes, function, gives, by, order)
     return result
 
 
-def unpacked(table: R, column: str, schema: pa.Schema) -> R:
+def expand_struct(table: R, column: str, schema: pa.Schema) -> R:
     """The structs in ``column``, with the fields of ``schema``, as rows."""
-    result: R = backend(table).unpacked(table, column, schema)
+    result: R = backend(table).expand_struct(table, column, schema)
     return result
 
 
-def beside(table: R, schema: pa.Schema, rows: Iterable[Row]) -> R:
+def like(table: R, schema: pa.Schema, rows: Iterable[Row]) -> R:
     """A table of these rows, of the engine of ``table``."""
-    result: R = backend(table).beside(table, pa.Table.from_pylist(list(rows), schema))
+    result: R = backend(table).like(table, pa.Table.from_pylist(list(rows), schema))
     return result
 
 
@@ -231,12 +231,12 @@ class LocalBackend:
     def collect(self, text: str, tables: Mapping[str, LocalTable]) -> list[Row]:
         return list(_database(tables).rows(_named(text, tables)))
 
-    def exploded(self, table: LocalTable, column: str, name: str) -> LocalTable:
+    def explode(self, table: LocalTable, column: str, name: str) -> LocalTable:
         return table.database.select(
             f'SELECT {table.name}.*, json_each.value AS "{name}" FROM {table.name}, json_each({table.name}.{column})'
         )
 
-    def mapped(
+    def map_batches(
         self, table: LocalTable, takes: pa.Schema, function: Batches, gives: pa.Schema, by: str, order: Sequence[str]
     ) -> LocalTable:
         columns = ", ".join(f"`{name}`" for name in takes.names)
@@ -245,13 +245,13 @@ class LocalBackend:
         rows = query(f"SELECT {columns} FROM {{table}}{ordered}", table=table).batches(takes)
         return table.database.table(gives.names).add(function(rows))
 
-    def unpacked(self, table: LocalTable, column: str, schema: pa.Schema) -> LocalTable:
+    def expand_struct(self, table: LocalTable, column: str, schema: pa.Schema) -> LocalTable:
         packed = pa.schema([(column, pa.struct(list(schema)))])
         there = query(f"SELECT {column} FROM {{table}} WHERE {column} IS NOT NULL", table=table)
         rows = (pa.RecordBatch.from_struct_array(batch.column(0)) for batch in there.batches(packed))
         return table.database.table(schema.names).add(rows)
 
-    def beside(self, table: LocalTable, rows: pa.Table) -> LocalTable:
+    def like(self, table: LocalTable, rows: pa.Table) -> LocalTable:
         return table.database.table(rows.schema.names).add(rows.to_batches())
 
     def kept(self, table: LocalTable) -> AbstractContextManager[LocalTable]:

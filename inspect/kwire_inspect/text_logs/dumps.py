@@ -17,13 +17,13 @@ from kwire_inspect.text_logs.lines import Lines
 
 DEPRECATED = re.compile(rb"deprecated_?requests", re.I)
 """What is wanted, in all formats."""
-LARGEST_JSON = 16 << 20
+MAX_JSON = 16 << 20
 """Parsing JSON takes many times as much memory."""
 MAX_VALUES = 500_000
 """Values of JSON that is parsed, as its commas and brackets count them: two bytes may become an object of 64."""
-MOST_COUNTED = 1 << 53
+MAX_COUNTED = 1 << 53
 """A broker would count for centuries. Numbers in JSON and of Prometheus are exact up to it."""
-MOST_LABELS = 64
+MAX_LABELS = 64
 LONGEST = 255
 """Characters of a label that are kept; Kafka's are shorter."""
 
@@ -63,12 +63,12 @@ def series_of(path: str, problems: list[Problem]) -> Iterator[Series]:
     begun = False
     heading: list[str] = []
     row: tuple[int, list[str]] = 0, []
-    with Lines(path, longest=LARGEST_JSON) as lines:
+    with Lines(path, longest=MAX_JSON) as lines:
         for position, line in lines:
             if parts or (not begun and line.lstrip()[:1] in (b"{", b"[")):
                 parts.append(line)
-                if size + len(line) > LARGEST_JSON:
-                    problems.append((0, f"JSON of more than {LARGEST_JSON >> 20} MB: ask for these MBeans alone"))
+                if size + len(line) > MAX_JSON:
+                    problems.append((0, f"JSON of more than {MAX_JSON >> 20} MB: ask for these MBeans alone"))
                     return
             elif heading and not DEPRECATED.search(line):
                 cells = _cells(line.decode("utf-8", "replace"))
@@ -98,7 +98,7 @@ def _exposed(line: str, position: int) -> Series | None:
         return None
     labels: dict[str, str] = {}
     at = name.end()
-    while len(labels) < MOST_LABELS and (found := _LABEL.match(line, at)):
+    while len(labels) < MAX_LABELS and (found := _LABEL.match(line, at)):
         labels[found[1]] = _ESCAPED.sub(lambda one: "\n" if one[1] == "n" else one[1], found[2])
         at = found.end()
     value = _VALUE.match(line, at)
@@ -127,7 +127,7 @@ def _count(value: object) -> int | None:
     """The value of a counter, which is a whole number."""
     try:
         number = float(value)  # type: ignore[arg-type]
-        return int(number) if number.is_integer() and 0 <= number < MOST_COUNTED else None
+        return int(number) if number.is_integer() and 0 <= number < MAX_COUNTED else None
     except (TypeError, ValueError, OverflowError):
         return None
 

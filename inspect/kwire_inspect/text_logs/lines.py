@@ -15,7 +15,7 @@ from kwire_inspect.storage import CHUNK, DamagedStreamError, Window, is_compress
 LONGEST = 4 << 20
 """The default limit of the bytes of a line. Parsing JSON takes up to 30 times as much memory."""
 
-MOST_PROBLEMS = 1000
+MAX_PROBLEMS = 1000
 """How many long lines of a file are reported."""
 
 Line = tuple[int, bytes]
@@ -114,7 +114,7 @@ class Lines:
             self._skipped(position, size)
 
     def _skipped(self, position: int, size: int) -> None:
-        if len(self.problems) < MOST_PROBLEMS:
+        if len(self.problems) < MAX_PROBLEMS:
             reason = f"a line of {size} bytes is skipped: the option maxLine allows {self._longest}"
             self.problems.append((position, reason))
 

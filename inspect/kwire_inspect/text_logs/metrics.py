@@ -16,12 +16,12 @@ import pyarrow as pa
 from kwire.protocol import MessageRegistry
 from kwire.request_log.line import known_software
 from kwire_inspect.options import BrokenInputError
+from kwire_inspect.reasons import NO_DEPRECATED
 from kwire_inspect.tables.clients import METRICS
-from kwire_inspect.text_logs.dumps import MOST_COUNTED, Problem, series_of
+from kwire_inspect.text_logs.dumps import MAX_COUNTED, Problem, series_of
 from kwire_inspect.text_logs.refusals import api_keys
-from kwire_inspect.unread import NO_DEPRECATED
 
-MOST_SERIES = 100_000
+MAX_SERIES = 100_000
 """A broker has some hundreds at most."""
 NONE = dict.fromkeys(("errors", "refused", "connections", "bytes", "begun"), 0)
 """What metrics do not count."""
@@ -64,16 +64,16 @@ def _counted(path: str, problems: list[Problem]) -> dict[Counted, tuple[int, int
     for series in series_of(path, problems):
         if (counted := _facts(series.labels)) is None:
             nameless = nameless or (series.position or 0, NAMELESS)
-        elif (labels := hash(frozenset(series.labels.items()))) in found or len(found) < MOST_SERIES:
+        elif (labels := hash(frozenset(series.labels.items()))) in found or len(found) < MAX_SERIES:
             found[labels] = counted, series.requests, series.position
         else:
-            problems.append((series.position or 0, f"more than {MOST_SERIES:,} series: the others are left out"))
+            problems.append((series.position or 0, f"more than {MAX_SERIES:,} series: the others are left out"))
             break
     problems += [nameless] if nameless else []
     sums: Counter[Counted] = Counter()
     places: dict[Counted, int | None] = {}
     for counted, count, position in found.values():
-        sums[counted] = min(sums[counted] + count, MOST_COUNTED)
+        sums[counted] = min(sums[counted] + count, MAX_COUNTED)
         places.setdefault(counted, position)
     return {counted: (count, places[counted]) for counted, count in sums.items()}
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from kwire.request_log import located, micros
 from kwire_inspect.connections.context import Columns
-from kwire_inspect.rows import LAYOUTS, Row
+from kwire_inspect.row_layout import LAYOUTS, Row
 from kwire_inspect.text_logs.hosts import peers
 from kwire_inspect.text_logs.lines import Lines, Split
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 NEAR = 64 << 10
 """The largest distance in bytes between two entries for one refusal: several threads write at the same time."""
 
-MOST_LINES, MOST_BYTES = 300, 1 << 20
+MAX_LINES, MAX_BYTES = 300, 1 << 20
 """How far the end of an entry is looked for."""
 
 LONGEST_MESSAGE = 1_000
@@ -120,7 +120,7 @@ def _entry(line: bytes, lines: Lines) -> str:
     size = len(line)
     for position, other in lines:
         size += len(other)
-        text = _text(other) if len(parts) < MOST_LINES and size < MOST_BYTES else ""
+        text = _text(other) if len(parts) < MAX_LINES and size < MAX_BYTES else ""
         if not _BEHIND.match(text):
             lines.give_back((position, other))
             break

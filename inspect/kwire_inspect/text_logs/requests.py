@@ -14,7 +14,7 @@ from kwire.request_log import RequestLogError, RequestLogLine, micros, parse_lin
 from kwire_inspect.connections.answers import error_codes, throttle_ms
 from kwire_inspect.connections.context import Columns, RequestContext
 from kwire_inspect.connections.identity import Client
-from kwire_inspect.rows import LAYOUTS
+from kwire_inspect.row_layout import LAYOUTS
 from kwire_inspect.text_logs.bodies import inner_payloads, opened, payloads
 from kwire_inspect.text_logs.fast_path import MARK, fast_row
 from kwire_inspect.text_logs.hosts import peers
@@ -24,9 +24,9 @@ from kwire_kafka import ApiKey
 if TYPE_CHECKING:
     from kwire.protocol import Request, Response
     from kwire_inspect.projection import Projection
-    from kwire_inspect.rows import Row
+    from kwire_inspect.row_layout import Row
 
-MOST_LINES, MOST_BYTES = 2_000, 4 << 20
+MAX_LINES, MAX_BYTES = 2_000, 4 << 20
 """How far the end of an entry is searched for."""
 
 LAYOUT = 80
@@ -62,7 +62,7 @@ def _to_the_end(line: bytes, lines: Lines) -> bytes:
         size += len(other)
         if _END in other and MARK not in other:
             return b"\n".join([line, *(part for _, part in ahead)])
-        if MARK in other or len(ahead) >= MOST_LINES or size > MOST_BYTES:
+        if MARK in other or len(ahead) >= MAX_LINES or size > MAX_BYTES:
             break
     for unused in reversed(ahead):
         lines.give_back(unused)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from kwire.connection.events import CLIENT, SERVER, Direction
 from kwire_inspect.capture import Connection, Piece
+from kwire_inspect.reasons import ENDED_EARLY, HANDSHAKE_LOST, NO_LIBRARY, NO_SECRETS, OTHER_SECRETS
 from kwire_inspect.tls.hello import TLS_1_3, Hello, NotDecryptedError, NotTlsError, client_random, server_hello
 from kwire_inspect.tls.key_log import APPLICATION, HANDSHAKE, MASTER, KeyLog
 from kwire_inspect.tls.records import (
@@ -22,18 +23,17 @@ from kwire_inspect.tls.records import (
     Records,
 )
 from kwire_inspect.tls.records import HANDSHAKE as HANDSHAKE_RECORD
-from kwire_inspect.unread import ENDED_EARLY, HANDSHAKE_LOST, NO_LIBRARY, NO_SECRETS, OTHER_SECRETS
 
 if TYPE_CHECKING:
     from kwire_inspect.tls.protection import Opened, Protection
 
-MOST_HELD = 1 << 18
+MAX_HELD = 1 << 18
 """How many bytes of a connection wait at most until something was decrypted: those of its handshake."""
-TRIES, MORE_TRIES, MOST_TRIES = 2000, 4, 20_000
+TRIES, MORE_TRIES, MAX_TRIES = 2000, 4, 20_000
 """How many numbers records are tried with after losses, how many more for each that was opened, and at most."""
-SMALLEST = 22
+MIN_RECORD = 22
 """How many bytes the smallest record takes, with its header."""
-MOST_KEYS = 1000
+MAX_KEYS = 1000
 """How many updates of keys are followed in a connection that is stored."""
 
 
@@ -42,7 +42,7 @@ class SecretsMissingError(NotDecryptedError):
 
 
 @dataclass(slots=True, eq=False)
-class Lane:
+class TlsDirection:
     """One direction: the keys for the record with the next ``number``, and the ``following`` keys, if they are known.
 
     ``lost`` is about how many bytes were lost since a record was opened; ``dropped`` says that this was not told yet.
@@ -93,12 +93,12 @@ class Lane:
             opened = self._after_loss(record, self.protection)
         if opened is not None:
             self.number += 1
-            self.lost, self.tries = 0, min(self.tries + MORE_TRIES, MOST_TRIES)
+            self.lost, self.tries = 0, min(self.tries + MORE_TRIES, MAX_TRIES)
         return opened
 
     def _after_loss(self, record: Record, protection: Protection) -> Opened | None:
         """Try the numbers that a record can have if others were lost, also with the keys that follow."""
-        most = self.lost // SMALLEST + 2
+        most = self.lost // MIN_RECORD + 2
         tries = [(protection, number) for number in range(self.number + 1, self.number + 1 + min(most, self.tries))]
         if self.following is not None:
             tries += [(self.following, number) for number in range(min(most, self.tries))]
@@ -137,7 +137,7 @@ class TlsConnection:
         self._begin()
 
     def _begin(self) -> None:
-        self._lanes = {direction: Lane(direction) for direction in (CLIENT, SERVER)}
+        self._lanes = {direction: TlsDirection(direction) for direction in (CLIENT, SERVER)}
         self._waiting: list[Piece] = []
         self._held = 0
         self._hello: Hello | None = None
@@ -150,7 +150,7 @@ class TlsConnection:
             return
         places = [(lane, lane.changed, lane.number) for lane in self._lanes.values()]
         try:
-            if any(changed > MOST_KEYS for _, changed, _ in places):
+            if any(changed > MAX_KEYS for _, changed, _ in places):
                 raise SecretsMissingError
             self._agreed(self._hello, self._server)
             for lane, changed, number in places:
@@ -225,7 +225,7 @@ class TlsConnection:
         return len(self._secrets()) + self._keys.has_sessions
 
     def _has_patience(self, now: Piece) -> bool:
-        return now.kind != "closed" and self._held <= MOST_HELD and now.time - self._waiting[0].time < self._patience
+        return now.kind != "closed" and self._held <= MAX_HELD and now.time - self._waiting[0].time < self._patience
 
     def _closed_to(self, piece: Piece) -> Iterator[Piece]:
         """From here on the key log has the secrets no more: another connection, as far as what follows knows."""
@@ -249,7 +249,7 @@ class TlsConnection:
             return
         for record in lane.records.feed(piece.data):
             yield from self._record(lane, record, piece)
-        if not self.opened and self._held > MOST_HELD:
+        if not self.opened and self._held > MAX_HELD:
             raise NotDecryptedError(OTHER_SECRETS)
 
     def _closed(self, piece: Piece) -> Iterator[Piece]:
@@ -261,7 +261,7 @@ class TlsConnection:
                 yield replace(_gap(piece), direction=lane.direction)
         yield piece
 
-    def _record(self, lane: Lane, record: Record, piece: Piece) -> Iterator[Piece]:
+    def _record(self, lane: TlsDirection, record: Record, piece: Piece) -> Iterator[Piece]:
         kind, contents = record.header[0], record.fragment
         if kind == CHANGE_CIPHER_SPEC:
             self._changed(lane)
@@ -281,7 +281,7 @@ class TlsConnection:
         elif kind == APPLICATION_DATA and self.opened and contents:
             yield replace(piece, data=contents, size=len(contents))
 
-    def _message(self, lane: Lane, kind: int, body: bytes) -> None:
+    def _message(self, lane: TlsDirection, kind: int, body: bytes) -> None:
         if kind == CLIENT_HELLO:
             self._random = client_random(body)
             if not self._keys.of(self._random) and not self._keys.has_sessions:
@@ -297,15 +297,15 @@ class TlsConnection:
         """Note the keys after the server's hello: in TLS 1.3 they are used at once, others after the handshake."""
         secrets, self._server = self._secrets(), server
         try:
-            from kwire_inspect.tls.protection import protections12, protections13
+            from kwire_inspect.tls.protection import derive_tls12_keys, derive_tls13_keys
 
             if hello.version == TLS_1_3:
-                first = protections13(hello.suite, secrets, HANDSHAKE)
-                then = protections13(hello.suite, secrets, APPLICATION)
+                first = derive_tls13_keys(hello.suite, secrets, HANDSHAKE)
+                then = derive_tls13_keys(hello.suite, secrets, APPLICATION)
                 for lane, now, following in zip(self._ordered(server), first, then, strict=True):
                     lane.protect(now, following)
             else:
-                both = protections12(hello.suite, secrets[MASTER], self._random, hello.random, etm=hello.etm)
+                both = derive_tls12_keys(hello.suite, secrets[MASTER], self._random, hello.random, etm=hello.etm)
                 for lane, later in zip(self._ordered(server), both, strict=True):
                     lane.following = later
         except KeyError:
@@ -313,17 +313,17 @@ class TlsConnection:
         except ImportError:
             raise NotDecryptedError(NO_LIBRARY) from None
 
-    def _ordered(self, server: Direction) -> tuple[Lane, Lane]:
+    def _ordered(self, server: Direction) -> tuple[TlsDirection, TlsDirection]:
         """The lanes of the client and of the server of TLS, who are what the capture has if that is not a guess."""
         client = CLIENT if server == SERVER else SERVER
         return self._lanes[client], self._lanes[server]
 
-    def _changed(self, lane: Lane) -> None:
+    def _changed(self, lane: TlsDirection) -> None:
         """In TLS 1.2 the direction is protected from now on; in TLS 1.3 this means nothing."""
         if not self._is_13:
             lane.advance()
 
-    def _lost(self, lane: Lane, piece: Piece) -> Iterator[Piece]:
+    def _lost(self, lane: TlsDirection, piece: Piece) -> Iterator[Piece]:
         """A gap in what is carried, for one in the connection."""
         size = lane.records.gap(piece.size)
         if size is None:
@@ -333,7 +333,7 @@ class TlsConnection:
         known = max(size - overhead, 0) if size and overhead else 0
         yield replace(piece, size=known)
 
-    def _failed(self, lane: Lane, record: Record, piece: Piece) -> Iterator[Piece]:
+    def _failed(self, lane: TlsDirection, record: Record, piece: Piece) -> Iterator[Piece]:
         """A record that does not open: it is lost, or there never were the right keys."""
         if not self.opened:
             raise NotDecryptedError(OTHER_SECRETS)

@@ -24,7 +24,7 @@ HANDSHAKE = ("CLIENT_HANDSHAKE_TRAFFIC_SECRET", "SERVER_HANDSHAKE_TRAFFIC_SECRET
 APPLICATION = ("CLIENT_TRAFFIC_SECRET_0", "SERVER_TRAFFIC_SECRET_0")
 LABELS = frozenset({MASTER, *HANDSHAKE, *APPLICATION})
 
-MOST_BYTES = 64 << 20
+MAX_BYTES = 64 << 20
 """The size of all key logs together, of some hundred thousand connections."""
 
 CHUNK = 1 << 20
@@ -45,7 +45,7 @@ class KeyLog:
     def __init__(self) -> None:
         self.secrets: dict[bytes, dict[str, bytes]] = {}
         self.has_sessions = False
-        self._room = MOST_BYTES
+        self._room = MAX_BYTES
 
     def __len__(self) -> int:
         """The number of connections."""
@@ -76,7 +76,7 @@ class KeyLog:
 
 
 class FollowedKeyLog(KeyLog):
-    """A file to which clients still write: ``refresh`` reads what is new. Of more than :data:`MOST_BYTES` the oldest
+    """A file to which clients still write: ``refresh`` reads what is new. Of more than :data:`MAX_BYTES` the oldest
     secrets are forgotten. Those of a file that is replaced or cut off stay known."""
 
     __slots__ = ("_at", "_file", "_older", "_path", "_rest")
@@ -95,7 +95,7 @@ class FollowedKeyLog(KeyLog):
             found = Path(self._path).stat()
             if found.st_ino != self._file or found.st_size < self._at:
                 self._file, self._rest = found.st_ino, b""
-                self._at = max(found.st_size - MOST_BYTES, 0)
+                self._at = max(found.st_size - MAX_BYTES, 0)
             if found.st_size == self._at:
                 return
             with regular(self._path).open("rb") as file:
@@ -108,8 +108,8 @@ class FollowedKeyLog(KeyLog):
 
     def add(self, text: bytes) -> None:
         """Take the secrets in whole lines."""
-        if self._room < MOST_BYTES // 2:
-            self._older, self.secrets, self._room = self.secrets, {}, MOST_BYTES
+        if self._room < MAX_BYTES // 2:
+            self._older, self.secrets, self._room = self.secrets, {}, MAX_BYTES
         super().add(text)
 
     def of(self, name: bytes) -> Mapping[str, bytes]:
@@ -165,11 +165,11 @@ def read_key_log(path: str) -> KeyLog:
     keys = KeyLog()
     try:
         with regular(path).open("rb") as file:
-            text = file.read(MOST_BYTES + 1)
+            text = file.read(MAX_BYTES + 1)
     except OSError as error:
         raise OptionError(f"the key log {path} cannot be read: {error.strerror or error}") from None
-    if len(text) > MOST_BYTES:
-        raise OptionError(f"the key log {path} is larger than {MOST_BYTES >> 20} MB: give the part of this capture")
+    if len(text) > MAX_BYTES:
+        raise OptionError(f"the key log {path} is larger than {MAX_BYTES >> 20} MB: give the part of this capture")
     keys.add(text)
     if not len(keys):
         raise OptionError(f"the key log {path} has no secrets: expected lines of a label, a random and a secret")

@@ -114,7 +114,7 @@ class ProtectionCbc(Protection):
         return hmac.compare_digest(hmac.digest(self._mac_key, text, self._mac), sent)
 
 
-def protections12(
+def derive_tls12_keys(
     suite: Suite, master: bytes, client_random: bytes, server_random: bytes, *, etm: bool
 ) -> tuple[Protection, Protection]:
     """Those of client and server [6.3]."""
@@ -127,7 +127,7 @@ def protections12(
     return Protection12(suite, first, third), Protection12(suite, second, fourth)
 
 
-def protections13(
+def derive_tls13_keys(
     suite: Suite, secrets: Mapping[str, bytes], labels: tuple[str, str]
 ) -> tuple[Protection13, Protection13]:
     """Those of client and server by two secrets of a key log; ``KeyError`` if they are not there."""

@@ -10,10 +10,10 @@ from kwire_inspect.tls.hello import NotTlsError
 HEADER = 5
 CHANGE_CIPHER_SPEC, ALERT, HANDSHAKE, APPLICATION_DATA = 20, 21, 22, 23
 TYPES = {CHANGE_CIPHER_SPEC, ALERT, HANDSHAKE, APPLICATION_DATA}
-LARGEST = (1 << 14) + 2048
+MAX_RECORD = (1 << 14) + 2048
 """The largest protected record [RFC 5246 6.2.3]."""
 CLIENT_HELLO, SERVER_HELLO, FINISHED, KEY_UPDATE = 1, 2, 20, 24
-LARGEST_HELLO = 1 << 16
+MAX_HELLO = 1 << 16
 
 
 @dataclass(slots=True, eq=False)
@@ -97,9 +97,9 @@ def _searched(buffer: bytes, at: int) -> tuple[int, bool]:
     while (at := buffer.find(b"\x17\x03\x03", at)) >= 0:
         size = int.from_bytes(buffer[at + 3 : at + 5], "big")
         end = at + HEADER + size
-        if len(buffer) < at + HEADER or (size <= LARGEST and len(buffer) < end):
+        if len(buffer) < at + HEADER or (size <= MAX_RECORD and len(buffer) < end):
             first = min(first, at)
-        elif 0 < size <= LARGEST and (len(buffer) == end or _may_begin(buffer[end : end + HEADER])):
+        elif 0 < size <= MAX_RECORD and (len(buffer) == end or _may_begin(buffer[end : end + HEADER])):
             return at, True
         at += 1
     return min(first, max(len(buffer) - 2, 0)), False
@@ -107,11 +107,11 @@ def _searched(buffer: bytes, at: int) -> tuple[int, bool]:
 
 def _may_begin(header: bytes) -> bool:
     """Whether this, perhaps cut off, is the beginning of a record."""
-    return header[0] in TYPES and header[1:2] in (b"", b"\3") and int.from_bytes(header[3:5], "big") <= LARGEST
+    return header[0] in TYPES and header[1:2] in (b"", b"\3") and int.from_bytes(header[3:5], "big") <= MAX_RECORD
 
 
 def _is_header(header: bytes) -> bool:
-    return header[0] in TYPES and header[1] == 3 and int.from_bytes(header[3:], "big") <= LARGEST
+    return header[0] in TYPES and header[1] == 3 and int.from_bytes(header[3:], "big") <= MAX_RECORD
 
 
 class Messages:
@@ -142,7 +142,7 @@ class Messages:
                 if not size:
                     yield kind, b""
                 continue
-            if size > LARGEST_HELLO:
+            if size > MAX_HELLO:
                 raise NotTlsError
             if len(self._buffer) < 4 + size:
                 return

@@ -9,7 +9,7 @@ from pyarrow import compute
 
 from kwire.columns.rows import unmarked
 
-MOST_BYTES = (1 << 31) - 1
+MAX_BYTES = (1 << 31) - 1
 """How many bytes places can be in: they are int32, as Arrow's offsets."""
 
 FEW = 1 << 14

@@ -11,7 +11,7 @@ import pyarrow as pa
 from librt.strings import BytesWriter
 from pyarrow import compute
 
-from kwire.arrow.buffers import MOST_BYTES, cut, numbers
+from kwire.arrow.buffers import MAX_BYTES, cut, numbers
 from kwire.arrow.schema import list_of
 from kwire.columns.records import HEADERS, KEYS, OFFSETS, TIMES, VALUES, RecordColumns
 from kwire.columns.rows import ends
@@ -117,7 +117,7 @@ class RecordBuilder:
             start, end = 0, len(data)
         append = batch.attributes & APPEND_TIME != 0
         offset, time = batch.base_offset, batch.max_timestamp if append else batch.base_timestamp
-        if len(data) > MOST_BYTES or not all(-HUGE < base < HUGE for base in (offset, time, batch.base_timestamp)):
+        if len(data) > MAX_BYTES or not all(-HUGE < base < HUGE for base in (offset, time, batch.base_timestamp)):
             return False
         known = bool(self._buffers) and self._buffers[-1] is data
         shift = self._shift - len(data) if known else self._room(len(data))
@@ -131,7 +131,7 @@ class RecordBuilder:
     def _takes(self, data: bytes) -> bool:
         """Whether ``data`` can be kept as it is. It is joined with other buffers, so it is small or the only one."""
         alone = not self._buffers or self._buffers[-1] is data
-        return len(data) <= self._size or (alone and len(data) <= MOST_BYTES)
+        return len(data) <= self._size or (alone and len(data) <= MAX_BYTES)
 
     def _room(self, size: int) -> int:
         """Where the next buffer will begin, of ``size`` bytes."""

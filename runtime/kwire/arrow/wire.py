@@ -11,7 +11,7 @@ import pyarrow as pa
 from librt.strings import BytesWriter
 from pyarrow import compute
 
-from kwire.arrow.buffers import MOST_BYTES, cut, numbers, valid_rows
+from kwire.arrow.buffers import MAX_BYTES, cut, numbers, valid_rows
 from kwire.arrow.schema import TAG, TAGS
 from kwire.arrow.write import absent, structs_of, uuid_texts
 from kwire.columns.messages import Machine
@@ -60,8 +60,8 @@ def _joined(frames: Sequence[bytes], starts: Sequence[int]) -> tuple[bytes, list
     else:
         frames = [frame[start:] if start else frame for frame, start in zip(frames, starts, strict=True)]
         bounds = [0, *accumulate(map(len, frames))]
-    if bounds[-1] > MOST_BYTES:
-        raise ValueError(f"{bounds[-1]} bytes of frames: the limit is {MOST_BYTES}, decode fewer at a time")
+    if bounds[-1] > MAX_BYTES:
+        raise ValueError(f"{bounds[-1]} bytes of frames: the limit is {MAX_BYTES}, decode fewer at a time")
     return frames[0] if len(frames) == 1 else b"".join(frames), bounds
 
 

@@ -8,7 +8,7 @@ import ssl
 from kwire.connection.detect import sniff_protocol
 from kwire.errors import DecodeError, KwireError
 
-LARGEST_RESPONSE = 300 << 20
+MAX_RESPONSE = 300 << 20
 """The largest limit of a response: from 320 MiB on, the first bytes of TLS could be a size."""
 
 
@@ -54,7 +54,7 @@ def reason(error: BaseException, *, tls: bool, seconds: float) -> str:
 
 def _size(error: DecodeError) -> str:
     """Why a frame is not read: a response that is too large for the client, or no size at all."""
-    if 0 < int.from_bytes(error.data[:4], "big", signed=True) <= LARGEST_RESPONSE:
+    if 0 < int.from_bytes(error.data[:4], "big", signed=True) <= MAX_RESPONSE:
         return f"answers with {error.reason}: raise --max-response, or in Python max_response"
     return f"does not speak Kafka: {error.reason}"
 

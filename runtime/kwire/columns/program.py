@@ -49,7 +49,7 @@ CODES = {
     "uuid": "16s",
 }
 """Type of fixed size → what ``struct`` calls it."""
-MOST_COLUMNS = 0xFF00
+MAX_COLUMNS = 0xFF00
 _PASSED, _SKIPPED = 0xFFFF, 0x7FFF
 """The largest arguments of ``PASS`` and ``COPY``."""
 
@@ -148,7 +148,7 @@ class _Maker:
     def take(self, count: int) -> int:
         """The first of so many new columns."""
         self.columns += count
-        if self.columns > MOST_COLUMNS:
+        if self.columns > MAX_COLUMNS:
             raise UnsuitableError
         return self.columns - count
 

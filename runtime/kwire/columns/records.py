@@ -9,7 +9,7 @@ from __future__ import annotations
 from librt.strings import BytesWriter, write_i64_le
 
 from kwire.native import i64
-from kwire.records.loops import LEAST_RECORD, MAX_OBJECTS, Record, read_long_varint
+from kwire.records.loops import MAX_OBJECTS, MIN_RECORD, Record, read_long_varint
 from kwire.wire import give_up
 
 TYPE_CHECKING = False
@@ -119,7 +119,7 @@ class RecordColumns:
         wanted = self.wanted
         offsets, times, keys, values = self.offsets, self.times, self.keys, self.values
         room: i64 = MAX_OBJECTS - count
-        if room < 0 or count < 0 or count * LEAST_RECORD > end - pos:
+        if room < 0 or count < 0 or count * MIN_RECORD > end - pos:
             give_up()
         for row in range(self.count, self.count + count):
             size: i64 = data[pos]

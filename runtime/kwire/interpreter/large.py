@@ -11,16 +11,16 @@ if TYPE_CHECKING:
     from kwire.message import Message
     from kwire.policy import Policy
 
-MOST_VALUES = 100_000
+MAX_VALUES = 100_000
 """How many values a large message may have: enough for one that is large because of its records."""
 
 
 class TooManyValuesError(Exception):
-    """The message has more than ``MOST_VALUES`` values."""
+    """The message has more than ``MAX_VALUES`` values."""
 
 
 class _Counting(Reader):
-    left = MOST_VALUES
+    left = MAX_VALUES
 
     def note(self, start: int, kind: str, value: object, *, name: str = "", content: int = 0) -> None:
         self.left -= 1

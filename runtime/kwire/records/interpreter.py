@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from kwire.records.errors import RecordsLimitError, error_in
 from kwire.records.layout import BATCH_HEADER, CODEC_MASK
-from kwire.records.loops import LEAST_RECORD, MAX_OBJECTS, Record
+from kwire.records.loops import MAX_OBJECTS, MIN_RECORD, Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def read_records(batch: Batch, data: bytes, pos: int, first: int, count: int) ->
     ``first`` is the index of the first of them.
     """
     reader = _Reader(batch, data, pos)
-    reader.spend(min(count, (len(data) - pos) // LEAST_RECORD), f"the header counts {batch.count} records")
+    reader.spend(min(count, (len(data) - pos) // MIN_RECORD), f"the header counts {batch.count} records")
     records = []
     for number in range(first, first + count):
         reader.path, reader.field = f"records[{number}]", ""

@@ -22,7 +22,7 @@ Headers = tuple[tuple[str, bytes | None], ...]
 HUGE: Final = (1 << 62) - 1
 """Offsets and timestamps from here on are left to the slow path, which overflows like Java's ``long``."""
 
-LEAST_RECORD: Final = 7
+MIN_RECORD: Final = 7
 """The smallest possible size of a record, in bytes."""
 
 MAX_OBJECTS: Final = 500_000

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, ClassVar
 import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
-from kwire_inspect.columns import COUNTED, EXCHANGES
 from kwire_inspect.options import COUNT, OPTIONS, OptionError, Options
+from kwire_inspect.schemas import COUNTED, EXCHANGES
 from kwire_inspect.storage import STDIN
 from kwire_inspect.tables.clients import EXCHANGE_COLUMNS
 from kwire_inspect.tables.counting import counted

@@ -24,8 +24,8 @@ from pyspark.sql.datasource import (
     StringStartsWith,
 )
 
-from kwire_inspect.columns import EPOCH
 from kwire_inspect.projection import Condition
+from kwire_inspect.schemas import EPOCH
 
 if TYPE_CHECKING:
     from pyspark.sql.datasource import Filter

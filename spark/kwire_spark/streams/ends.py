@@ -15,9 +15,9 @@ from kwire_inspect.capture.packets import Packet
 from kwire_inspect.capture.servers import Servers
 from kwire_inspect.capture.tcp import GRACE
 from kwire_inspect.connections.connection import ConnectionRows
+from kwire_inspect.connections.direction_detection import UnorientedConnection
 from kwire_inspect.connections.projection import ConnectionProjection
-from kwire_inspect.connections.sides import Undecided
-from kwire_inspect.rows import Row
+from kwire_inspect.row_layout import Row
 from kwire_inspect.tls import KeyLog, TlsConnection, begun
 
 NO_KEYS = KeyLog()
@@ -53,7 +53,7 @@ class Ends:
         self._keys = keys
         self._captured: Connection | None = None  # as TLS has it
         self._tls: TlsConnection | None = None
-        self._open: ConnectionRows | Undecided | None = None
+        self._open: ConnectionRows | UnorientedConnection | None = None
         self._projection = projection
         self._time = 0.0
         self._place = "", 0
@@ -99,7 +99,7 @@ class Ends:
         yield from self._rows(self._tcp.give_up())
         if self._captured is not None and self._tls is not None:
             yield from self._plain_rows(self._tls.retry(self._gap(self._captured)))
-        if isinstance(self._open, Undecided):
+        if isinstance(self._open, UnorientedConnection):
             yield from self._open.hurry(
                 Piece(self._open.connection, "data", CLIENT, b"", 0, self._time, *self._place)
             )
@@ -145,7 +145,7 @@ class Ends:
     def _plain_rows(self, pieces: Iterable[Piece]) -> Iterator[Row]:
         for piece in pieces:
             if self._open is None or self._open.connection is not piece.connection:
-                rows = ConnectionRows if piece.connection.guess is None else Undecided
+                rows = ConnectionRows if piece.connection.guess is None else UnorientedConnection
                 self._open = rows(piece.connection, self._projection)
             yield from self._open.feed(piece)
             yield from self.trim(self._projection.budget.held)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from kwire_inspect.columns import CLIENTS, PROBLEMS
+from kwire_inspect.schemas import CLIENTS, PROBLEMS
 from kwire_inspect.stored import Origin
 from kwire_inspect.tables.clients import Clients, clients
 from kwire_spark.reading import literal

@@ -15,8 +15,8 @@ from kwire_inspect.capture.packets import LINKS, Link, Packet, packet
 from kwire_inspect.capture.pcap import LATEST, MAGICS, Report
 from kwire_inspect.capture.pcapng import MAGIC
 from kwire_inspect.capture.unwrapping import Unwrapper
-from kwire_inspect.columns import PACKETS
-from kwire_inspect.unread import NO_PACKET
+from kwire_inspect.reasons import NO_PACKET
+from kwire_inspect.schemas import PACKETS
 from kwire_spark.packets import packet_batches
 from kwire_spark.types import spark_schema
 

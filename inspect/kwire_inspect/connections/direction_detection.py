@@ -18,7 +18,7 @@ from kwire.connection.detect import sniff_protocol
 from kwire.native import mypyc_attr
 from kwire.policy import STRICT
 from kwire_inspect.connections.connection import OPPOSITE, ConnectionRows
-from kwire_inspect.unread import LIKE_TLS, UNDECIDED
+from kwire_inspect.reasons import LIKE_TLS, UNDECIDED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from kwire.protocol import MessageRegistry
     from kwire_inspect.capture import Connection, Piece
     from kwire_inspect.connections.projection import ConnectionProjection
-    from kwire_inspect.rows import Row
+    from kwire_inspect.row_layout import Row
 
 WINDOW: Final = 1 << 18
 """How many bytes of a connection wait at most until its client is known."""
@@ -36,7 +36,7 @@ GROWTH: Final = 8
 """When so many wait they are decoded, and again when they are so many times as many."""
 PIECE: Final = 256
 """About how many bytes of memory a piece takes without its data."""
-MOST: Final = 64 << 20
+MAX_UNDECIDED: Final = 64 << 20
 """After how many bytes that decode neither way they are only counted."""
 ENOUGH: Final = 3
 """How many requests decide, if none decodes the other way; of an exchange, the response counts as many."""
@@ -89,7 +89,7 @@ def score(
 
 
 @mypyc_attr(serializable=True)
-class Undecided:
+class UnorientedConnection:
     """The pieces of a connection until its client is known; then ``decided`` makes its rows.
 
     Can be pickled between any two pieces, as ``ConnectionRows``.
@@ -156,7 +156,7 @@ class Undecided:
         if not ended and self._size < self._next:
             return None
         scores = self._scores
-        if self._told + sum(self._passed.values()) < MOST:
+        if self._told + sum(self._passed.values()) < MAX_UNDECIDED:
             scores = self._scored()
         swapped = self._swapped(*scores, ended=ended)
         if swapped is not None:

@@ -14,7 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from kwire_inspect.columns import EXCHANGES, FRAMES, PACKETS, REFUSALS
+from kwire_inspect.schemas import EXCHANGES, FRAMES, PACKETS, REFUSALS
 
 Row = tuple[Any, ...]
 Build = Callable[..., Row]

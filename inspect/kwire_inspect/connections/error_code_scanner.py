@@ -21,7 +21,7 @@ Outcome = tuple[tuple[int, ...], int | None]
 """The distinct error codes in ascending order, without 0, and the milliseconds to pause."""
 Scan = Callable[[bytes, int], Outcome]
 
-MOST_CODES = 256
+MAX_CODES = 256
 """Kafka has fewer; a hostile response could make each row large."""
 DEEPEST = 16
 """How deep structs may be nested."""
@@ -64,7 +64,7 @@ def _finished(codes: set[int], throttle: int | None, pos: int, end: int) -> Outc
     if pos > end:
         raise IndexError("the message goes on")
     codes.discard(0)
-    return (tuple(sorted(codes)[:MOST_CODES]) if codes else ()), throttle
+    return (tuple(sorted(codes)[:MAX_CODES]) if codes else ()), throttle
 
 
 def _tags(data: bytes, pos: int) -> int:
