@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kwire
+import kwire_inspect
 import kwire_kafka
-import kwire_spark
 from tests.effort import examples
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[2]
 def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of kwire without libraries."""
     folder = tmp_path_factory.mktemp("sources")
-    for package in (kwire, kwire_kafka, kwire_spark):
+    for package in (kwire, kwire_kafka, kwire_inspect):
         ignored = shutil.ignore_patterns("__pycache__", "*.so", "*.pyd")
         shutil.copytree(Path(package.__file__ or "").parent, folder / package.__name__, ignore=ignored)
     return folder
