@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from kwire import is_native
+
 ROOT = Path(__file__).parent.parent
 MODULES = [
     ".".join(path.relative_to(folder).with_suffix("").parts).removesuffix(".__init__")
@@ -24,5 +26,5 @@ def test_there_are_examples() -> None:
 @pytest.mark.parametrize("name", MODULES)
 def test_examples(name: str) -> None:
     found = doctest.testmod(importlib.import_module(name), optionflags=doctest.NORMALIZE_WHITESPACE)
-    assert found.attempted
+    assert found.attempted or is_native(), "native modules have no docstrings"
     assert not found.failed

@@ -15,6 +15,7 @@ import jedi
 import pytest
 
 import kwire_kafka
+from kwire import is_native
 
 CASES = Path(__file__).parent / "cases"
 TREE = Path(__file__).parents[2]
@@ -58,6 +59,8 @@ def test_type_checkers_refuse_names_that_do_not_exist_and_accept_all_others(name
     ],
 )
 def test_editors_complete_names_arguments_and_fields(code: str, expected: str) -> None:
+    if is_native() and ".decode(" in code:
+        pytest.skip("Jedi does not read the sources of native classes")
     assert expected in [found.name for found in jedi.Script(code).complete()]
 
 
