@@ -23,7 +23,7 @@ from tools.maven import LOGGING, MavenError, Module, check_digests, copy
 PROGRAM = Path(__file__).with_name("OlderReleases.java")
 FIRST_OF_LINE = {line: f"{line}.0" for line in LAST_OF_LINE}
 WITHOUT_CLIENTS = {"0.8.0": "0.8.0", "0.8.1": "0.8.1.1"}
-"""Lines of which Maven has the broker alone."""
+"""Lines of which Maven has only the broker."""
 BROKER = {"0.8.0": "kafka_2.10", "0.8.1.1": "kafka_2.10"}
 """Brokers that were not compiled for Scala 2.11."""
 API_VERSIONS = 18

@@ -1,5 +1,7 @@
-"""Where Spark writes tables: to file systems that it has. What is certain to fail is said before Spark starts; the
-rest as soon as it has, before anything is read."""
+"""Checks of the folders to which Spark writes tables.
+
+Errors that are certain are raised before Spark starts, and all others before anything is read.
+"""
 
 from __future__ import annotations
 

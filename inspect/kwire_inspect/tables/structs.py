@@ -98,7 +98,7 @@ class ExchangeStructs:
             max_decoded=self.max_decoded,
         )
         array = found.array
-        if len(rows) < len(bodies):  # else two copies are saved, of what may be large
+        if len(rows) < len(bodies):  # otherwise this would copy large values twice
             places = {row: place for place, row in enumerate(rows)}
             padded = pa.concat_arrays([array, columns.array([None], [0])])  # fields of a null index would be null
             array = padded.take(pa.array([places.get(row, len(rows)) for row in range(len(bodies))], pa.int64()))

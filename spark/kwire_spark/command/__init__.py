@@ -1,1 +1,1 @@
-"""What commands do with Spark."""
+"""Commands that use Spark."""
