@@ -47,6 +47,7 @@ def test_describe(
         (("Fetch",), "did you mean FetchRequest"),
         (("FetchRequest", "--version", "99"), "unknown version 99 of FetchRequest, valid versions are 0 to 18"),
         (("FetchRequest.topics.topic",), "FetchRequest has no struct 'topics.topic'"),
+        (("FetchRequest.partitions",), "FetchRequest has no struct 'partitions'"),
         (("FetchRequest", "--protocol", "json"), "json is not a generated package"),
     ],
 )

@@ -142,11 +142,12 @@ def test_each_frame_is_printed_before_the_next_is_read(run: Any, monkeypatch: py
 
 @pytest.mark.parametrize("form", ["text", "json", "message"])
 def test_all_frames_together_have_a_limit_of_lines(run: Any, monkeypatch: pytest.MonkeyPatch, form: str) -> None:
-    monkeypatch.setattr(decode, "MAX_LINES", 20)
+    lines = 2 * len(json.loads(run("--format", "json", frame(REQUEST).hex()).out)["spans"])
+    monkeypatch.setattr(decode, "MAX_LINES", lines)
     result = run("--format", form, (frame(REQUEST) * 5).hex())
     size = len(frame(REQUEST))
     assert result.code == 1
-    assert f"nothing is printed from frame at byte {2 * size} on: more than 20 lines" in result.err
+    assert f"nothing is printed from frame at byte {2 * size} on: more than {lines} lines" in result.err
     names = [f"frame at byte {start}" for start in (0, size)]
     if form == "text":
         assert [line for line in result.out.splitlines() if line.startswith("frame")] == [f"{n}:" for n in names]
@@ -163,6 +164,16 @@ def test_the_last_of_several_frames_may_be_cut_off(run: Any) -> None:
         assert (result.code, result.out.count("^^")) == (1, 1)
         assert f"frame at byte {len(data) // 2}:" in result.out
     assert "a frame has at least 4 bytes" in result.err
+
+
+def test_a_frame_may_be_empty(run: Any) -> None:
+    result = run("--frame", (frame(b"") + frame(REQUEST)).hex())
+    assert result.code == 1
+    assert [line for line in result.out.splitlines() if line.startswith("frame")] == [
+        "frame at byte 0:",
+        "frame at byte 4:",
+    ]
+    assert "12  Heartbeat" in result.out
 
 
 def test_an_envelope_is_opened(run: Any) -> None:
@@ -223,6 +234,8 @@ def test_input_has_a_limit(run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyP
         assert result.code == 2
         assert " has more than 1 MiB: see --max-input" in result.err
     assert run(str(path)).code == 0
+    path.write_bytes(REQUEST.hex().encode().ljust(1 << 20))
+    assert run(str(path), "--max-input", "1").code == 0
 
 
 @pytest.mark.parametrize("data", [b"ab " * 100_000, b"aB=\n" * 100_000], ids=["hex", "base64"])
@@ -250,6 +263,7 @@ def test_text_that_is_neither_hex_nor_base64_is_no_frame(tmp_path: Path, text: s
 
 def test_codings_can_be_said(tmp_path: Path) -> None:
     assert read_input(["abcd"], "base64") == base64.b64decode("abcd")
+    assert read_input(["-_-_"], "base64") == base64.urlsafe_b64decode("-_-_") == base64.b64decode("+/+/")
     assert read_input(["abcd"], "hex") == b"\xab\xcd"
     path = tmp_path / "frame"
     path.write_bytes(b"abcd")
@@ -337,6 +351,7 @@ def test_a_response_that_was_taken_for_a_request_is_named(run: Any) -> None:
     short = run(PROTOCOL.encode_response(HeartbeatResponse(error_code=27), 3, correlation_id=7).hex())
     assert "Heartbeat 1-3" in short.err
     assert short.err.endswith(": --response --api-key KEY --version N\n")
+    assert "fit Metadata 3-7:" in run((frame(payload) + frame(b"\0\0")).hex()).err, "the first is named"
     neither = run(payload.hex() + "00")
     assert neither.err.endswith("\nif it is a response: --response --api-key KEY --version N\n")
     for arguments in (
@@ -368,6 +383,12 @@ def test_an_unknown_api_is_reported_by_its_number(run: Any) -> None:
     assert run(newer_payload(999).hex()).err.startswith(f"\nAPI key 999 is not in {NEWEST}\n")
 
 
+def test_unknown_apis_are_listed_up_to_a_limit(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(decode, "MAX_UNKNOWN", 2)
+    err = run(b"".join(frame(newer_payload(key)) for key in (901, 901, 902, 903)).hex()).err
+    assert re.findall("API key ([0-9]+)", err) == ["901", "902"]
+
+
 def test_what_an_envelope_has_may_be_newer_too(run: Any) -> None:
     envelope = EnvelopeRequest(request_data=newer_payload(), client_host_address=b"\x7f\0\0\1")
     payload = PROTOCOL.encode_request(envelope, 0, correlation_id=1)
@@ -379,6 +400,7 @@ def test_policies(run: Any) -> None:
     assert run(data).code == 1
     assert run("--policy", "kafka", data).code == 0
     assert run("--policy", "preserve", data).code == 1
+    assert json.loads(run("--policy", "kafka", "--format", "message", data).out)["groupId"] == "gruppe"
 
 
 def produced(records: bytes) -> str:

@@ -383,6 +383,16 @@ PLAIN_TEXT.reason = "WRONG_VERSION_NUMBER"
         ("a..b".encode, False, "not the name of a host"),
         (DecodeError("a frame of 9 bytes", message_name="frame"), False, "does not speak Kafka: a frame of 9 bytes"),
         (
+            DecodeError("too large", message_name="frame", data=(300 << 20).to_bytes(4, "big")),
+            False,
+            "answers with too large: raise --max-response, or in Python max_response",
+        ),
+        (
+            DecodeError("too large", message_name="frame", data=((300 << 20) + 1).to_bytes(4, "big")),
+            False,
+            "does not speak Kafka: too large",
+        ),
+        (
             DecodeError("no", message_name="X", version=1, data=b"x"),
             False,
             "does not speak Kafka: X v1, byte 0 of 1: no",
@@ -463,11 +473,17 @@ def test_nothing_is_left_of_a_name_that_nobody_waits_for(monkeypatch: pytest.Mon
 
 
 def test_a_name_that_takes_long_to_resolve_outlasts_no_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
-    done, waited = threading.Event(), []
-    monkeypatch.setattr(socket, "getaddrinfo", lambda *given, **named: waited.append(done.wait(30)))
+    done, asked, waited = threading.Event(), [], []
+
+    def resolve(*given: object, **named: object) -> list[Any]:
+        asked.append(given)
+        waited.append(done.wait(30))
+        return []
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
     try:
         assert refusal(9092, host="slow.example", timeout=0.1) == "no answer within 0.1 s"
-        assert not waited
+        assert (len(asked), waited) == (1, [])  # nobody was there to be tried as a server of HTTP
     finally:
         done.set()
 

@@ -524,6 +524,14 @@ def test_certificates_mean_tls(tmp_path: Path) -> None:
         assert security(options(*chosen)).tls is not None
 
 
+def test_an_interrupted_command_has_the_exit_code_of_a_shell(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def interrupted(*given: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("kwire.client.client.open_connection", interrupted)
+    assert run("broker", ELSEWHERE) == (130, "", "")
+
+
 def test_what_goes_wrong_is_one_line_and_exit_code_3(run: Any) -> None:
     with socket.create_server((HOST, 0)) as listener:
         closed = listener.getsockname()[1]

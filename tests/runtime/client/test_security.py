@@ -59,12 +59,18 @@ def test_a_login_with_a_password() -> None:
     found = Security.from_properties(LOGIN)
     login = Sasl(mechanism="SCRAM-SHA-512", username="alice", password='s;e"c=ret')
     assert found == Security(sasl=login, plaintext_login=True)
+    by_tls = Security.from_properties(LOGIN | {"security.protocol": "SASL_SSL"})
+    assert (by_tls.sasl, by_tls.plaintext_login, by_tls.tls is None) == (login, False, False)
     by_token = LOGIN | {
         "sasl.jaas.config": "x.ScramLoginModule required username=id password='h\\'m' tokenauth=TRUE ;"
     }
     sasl = Security.from_properties(by_token).sasl
     assert sasl is not None
     assert (sasl.username, sasl.password, sasl.by_token) == ("id", "h'm", True)
+    no_token = by_token["sasl.jaas.config"].replace("TRUE", "false")
+    sasl = Security.from_properties(by_token | {"sasl.jaas.config": no_token}).sasl
+    assert sasl is not None
+    assert not sasl.by_token
 
 
 def test_a_login_with_a_token() -> None:
