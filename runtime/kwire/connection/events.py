@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final, Literal, TypeVar
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias, TypeVar
 
 from kwire.native import mypyc_attr
 from kwire.protocol import expected
@@ -32,7 +32,7 @@ SERVER: Final = "server"
 
 @mypyc_attr(serializable=True)
 @dataclass(slots=True, repr=False)
-class Event:
+class BaseEvent:
     """Something that happened at ``time``, which is that of the bytes that completed it.
 
     ``direction`` is who sent the bytes. ``position`` is their offset in the stream of that direction, counted from
@@ -58,7 +58,7 @@ class Event:
 
 
 @dataclass(slots=True, repr=False)
-class FrameEvent(Event):
+class FrameEvent(BaseEvent):
     """A frame. ``data`` is its payload, ``started`` the time of its first byte."""
 
     started: float
@@ -174,7 +174,7 @@ class ResponseEvent(FrameEvent):
 
 
 @dataclass(slots=True, repr=False)
-class Unanswered(Event):
+class Unanswered(BaseEvent):
     """A request that expects a response which was not seen. ``position`` is that of the request."""
 
     request: RequestEvent | Undecodable
@@ -225,7 +225,7 @@ class SaslToken(FrameEvent):
 
 
 @dataclass(slots=True, repr=False)
-class Skipped(Event):
+class Skipped(BaseEvent):
     """``size`` bytes that belong to no frame. A long run is reported in several events.
 
     ``data`` holds them, except on a connection that is not Kafka, whose bytes are only counted.
@@ -240,7 +240,7 @@ class Skipped(Event):
 
 
 @dataclass(slots=True, repr=False)
-class Gap(Event):
+class Gap(BaseEvent):
     """``size`` bytes that were sent but not seen by the decoder; 0 if it is unknown how many."""
 
     size: int
@@ -250,7 +250,7 @@ class Gap(Event):
 
 
 @dataclass(slots=True, repr=False)
-class NotKafka(Event):
+class NotKafka(BaseEvent):
     """The connection uses another protocol: ``TLS``, ``HTTP`` or ``unknown``. Further bytes are only counted."""
 
     protocol: Literal["TLS", "HTTP", "unknown"]
@@ -258,6 +258,10 @@ class NotKafka(Event):
 
     def _summary(self) -> str:
         return f"{self.protocol}, {len(self.data)} bytes"
+
+
+Event: TypeAlias = RequestEvent | ResponseEvent | SaslToken | Undecodable | Unanswered | Skipped | Gap | NotKafka
+"""What a decoder reports: ``match`` can name them all, and type checkers see if one is forgotten."""
 
 
 def _compact_string(data: bytes, at: int) -> tuple[str, int]:

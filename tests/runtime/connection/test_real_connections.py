@@ -44,4 +44,4 @@ def test_both_directions_in_one_piece_each() -> None:
     apart = play(streams)  # type: ignore[arg-type]
     together = play(real("3"))
     assert {type(event) for event in apart} == {RequestEvent, ResponseEvent}
-    assert sorted(event.data for event in apart) == sorted(event.data for event in together)  # type: ignore[attr-defined]
+    assert sorted(event.data for event in apart) == sorted(event.data for event in together)  # type: ignore[union-attr]
