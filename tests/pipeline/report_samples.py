@@ -64,7 +64,8 @@ def report() -> Report:
     )
     first = Table("clients", "Clients & <b>", rows=rows, note=HOSTILE[0], more=1234).with_columns(*shape)
     nothing = Table("nothing", "Nothing", empty="There is <nothing>.").with_columns("one", "two")
-    return Report("sample", HOSTILE[0], (HOSTILE[1], "Two <sentences>."), (first, nothing), tuple(all_charts()), 1)
+    summary, tables, shown = (HOSTILE[1], "Two <sentences>."), (first, nothing), tuple(all_charts())
+    return Report("sample", HOSTILE[0], summary, tables, shown, 1, made=START)
 
 
 def all_charts() -> list[Chart]:

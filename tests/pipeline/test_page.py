@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from base64 import b64encode
 from dataclasses import replace
+from datetime import UTC, datetime
 from hashlib import sha256
 from html.parser import HTMLParser
 
@@ -120,7 +121,12 @@ def test_a_page_begins_with_the_verdict_then_says_when_and_by_what_it_was_made()
     made = f"Made on 2026-01-02 12:00:00 UTC by kwire {__version__}."
     assert paragraphs[:3] == [(None, "The verdict."), ("note", made), (None, "Based on 1 capture (a.pcap).")]
     assert page(found).count("Made on") == 1
-    assert "Made on" not in page(replace(found, made=None))
+    assert "Made on" not in page(replace(found, summary=()))
+
+
+def test_a_report_was_made_when_it_is_made() -> None:
+    before = datetime.now(UTC).replace(microsecond=0)
+    assert before <= Report("r", "R", (), ()).made <= datetime.now(UTC)
 
 
 def test_the_same_report_gives_the_same_page() -> None:

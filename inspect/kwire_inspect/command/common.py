@@ -178,7 +178,6 @@ class Run:
         from kwire_inspect.reports.terminal import print_report
 
         report = with_names(report, address_names(self.inputs.captures))
-        report = replace(report, made=datetime.now(UTC).replace(microsecond=0))
         page = escape(visible(str(write_report(report, self.pages)[0]), 1000))
         done = f"Report: [bold]{page}[/bold], with its tables in the same folder. {self.engine.told}"
         if form == "text":

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -88,7 +87,7 @@ class LiveReport:
         unjudged = sum(row["refused"] for row in rows if row["version"] is None)
         report = report_on(uses, self.targets, more, unjudged, self.releases, owners=self.owners)
         report = completed(report, basis, seen.origin, MIN_COVERAGE, self.protocol, seen.table)
-        report = replace(report, refresh=REFRESH, made=datetime.now(UTC).replace(microsecond=0))
+        report = replace(report, refresh=REFRESH)
         judgements = [Judgement.of(uses, target, self.releases) for target in self.targets]
         return (report, uses, judgements) if self._stored() == (tables, files) else None
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -99,6 +99,10 @@ class Check:
     message: str = ""
 
 
+def _now() -> datetime:
+    return datetime.now(UTC).replace(microsecond=0)
+
+
 @dataclass(frozen=True, slots=True)
 class Report:
     """``name`` is the stem of the page's file. ``exit_code`` is 0, or 1 if the report needs action.
@@ -116,7 +120,7 @@ class Report:
     guide: Guide | None = None
     checks: tuple[Check, ...] = ()
     refresh: int = 0
-    made: datetime | None = None
+    made: datetime = field(default_factory=_now, compare=False)
 
     def table(self, name: str) -> Table:
         """The table of this name."""
