@@ -121,7 +121,7 @@ def test_tables_do_not_replace_folders_of_the_user(
         (tmp_path / name / "mine.txt").write_text("mine")
     for command in ("tables", "clients"):
         assert run([command, "a.pcap", "--out", str(tmp_path), "-q"]) == 2
-        assert "was not written by kwire_spark: move it, or choose another folder" in capsys.readouterr().err
+        assert "was not written by kwire: move it, or choose another folder" in capsys.readouterr().err
     assert [(tmp_path / name / "mine.txt").read_text() for name in ("frames", "clients")] == ["mine", "mine"]
 
 

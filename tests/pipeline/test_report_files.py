@@ -109,7 +109,7 @@ def test_files_of_others_are_not_replaced_and_links_not_followed(tmp_path: Path)
                 (folder / name).symlink_to(tmp_path / target)
             else:
                 (folder / name).touch() if target is None else (folder / name).mkdir()
-            with pytest.raises(OptionError, match=f"{name} was not written by kwire_spark: move it"):
+            with pytest.raises(OptionError, match=f"{name} was not written by kwire: move it"):
                 write_report(report(), folder)
             assert [path.name for path in folder.iterdir()] == [name]
     written = write_report(report(), tmp_path / "ours")

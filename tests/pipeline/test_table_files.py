@@ -71,7 +71,7 @@ def test_a_folder_of_the_user_is_not_replaced(tmp_path: Path, taken: str) -> Non
     mine.parent.mkdir()
     mine.write_text("mine")
     for _ in range(2):
-        with pytest.raises(OptionError, match=f"{taken} was not written by kwire_spark: move it"):
+        with pytest.raises(OptionError, match=f"{taken} was not written by kwire: move it"):
             write(3, str(tmp_path), "numbers")
     assert mine.read_text() == "mine"
 
@@ -92,7 +92,7 @@ def test_a_marker_alone_makes_no_table(tmp_path: Path, marker: bytes, mine: str)
     file.parent.mkdir(parents=True)
     file.write_text("mine")
     (tmp_path / "numbers" / "_kwire").write_bytes(marker)
-    with pytest.raises(OptionError, match="numbers was not written by kwire_spark: move it"):
+    with pytest.raises(OptionError, match="numbers was not written by kwire: move it"):
         write(3, str(tmp_path), "numbers")
     assert file.read_text() == "mine"
 

@@ -104,7 +104,7 @@ def _own(folder: Path, names: Set[str]) -> None:
     ours = set(regular(listed).read_text("utf-8").splitlines()) if listed.exists() else set()
     for name in names:
         if os.path.lexists(folder / name) and name not in ours:
-            raise OptionError(f"{folder / name} was not written by kwire_spark: move it, or choose another folder")
+            raise OptionError(f"{folder / name} was not written by kwire: move it, or choose another folder")
     if not ours.issuperset(names):
         text = "\n".join(sorted(ours.union(names)))
         _put(listed, lambda file: file.write(text.encode()))

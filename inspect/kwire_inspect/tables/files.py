@@ -64,7 +64,7 @@ class Files:
         others = [child for child in self._children(path) if child != MARKER]
         marked = self.exists(f"{path}/{MARKER}") and Origin.of(self._beginning(f"{path}/{MARKER}")) is not None
         if others and not (marked and all(map(_OF_TABLES.fullmatch, others))):
-            raise OptionError(f"{path} was not written by kwire_spark: move it, or choose another folder")
+            raise OptionError(f"{path} was not written by kwire: move it, or choose another folder")
 
     def delete(self, path: str) -> None:
         """Delete a table, its marker last, so that the rest of a deletion that was interrupted is known."""
