@@ -104,9 +104,10 @@ def test_names_of_members_are_no_paths_and_the_last_of_a_name_counts(tmp_path: P
     path.write_bytes(tar(("../../up.log", LOG), ("/abs//./x.log", b"?"), ("abs/x.log", LOG), ("\x1b[31m", LOG)))
     assert find([path]).request_logs == (f"{path}!/../../up.log", f"{path}!/abs/x.log", f"{path}!/\x1b[31m")
     assert {*tmp_path.iterdir()} == {path}
-    (tmp_path / "b.tar!").mkdir()
-    (tmp_path / "b.tar!" / "x.log").write_bytes(LOG)
-    assert find([tmp_path / "b.tar!"]).request_logs == (f"{tmp_path / 'b.tar!'}/x.log",)
+    for name in ("a.tar!", "b.tar!"):  # folders, of which one is named like the archive
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "x.log").write_bytes(LOG)
+        assert find([tmp_path / name]).request_logs == (f"{tmp_path / name}/x.log",)
 
 
 def test_a_member_has_a_longer_name_than_any_file(tmp_path: Path) -> None:
@@ -155,6 +156,14 @@ def test_zips_with_what_is_not_supported(tmp_path: Path, sample: Path) -> None:
     reasons = {reason for _, reason in found.skipped}
     assert reasons == {"compressed in a way that is not supported in a zip: only deflate is"}
     data = bytearray(zipped(sample, zipfile.ZIP_STORED))
+    streamed, encrypted = (bytearray(data) for _ in range(2))
+    at = data.rfind(b"captures/a.pcap.gz") - 38  # its flags in the list of members
+    streamed[at] |= 8
+    encrypted[at] |= 1
+    (tmp_path / "b.zip").write_bytes(streamed)
+    assert not find([tmp_path / "b.zip"]).skipped
+    (tmp_path / "c.zip").write_bytes(encrypted)
+    assert [reason for _, reason in find([tmp_path / "c.zip"]).skipped] == ["encrypted"]
     for at in (data.find(b"PK\x01\x02"), data.find(b"PK\x05\x06")):
         (tmp_path / "b.zip").write_bytes(data[:at] + bytes(8) + data[at + 8 :])
         (told,) = find([tmp_path / "b.zip"]).skipped

@@ -37,6 +37,7 @@ from kwire_inspect.schemas import RECORDS
 from kwire_inspect.segments import record_batches, splits
 from kwire_inspect.storage import Window
 from kwire_inspect.tables.files import ParquetTable
+from kwire_kafka.errors import ErrorCode
 from kwire_spark import reading as read
 from kwire_spark.command.watch_inputs import FolderInput, TopicInput
 from kwire_spark.session import JavaMissingError
@@ -158,6 +159,7 @@ def test_without_java_the_command_says_what_to_install(
         (KwireError("bad"), "bad", False),
         (PySparkException(WORKER_TRACE), "a.pcap, byte 40: cut off", False),
         (PySparkException("trace\nkwire_spark.options.OptionError: the option x"), "the option x", True),
+        (PySparkException("a.OptionError: first\nb\nc.KwireError: the cause\nd"), "the cause", False),
         (
             PySparkException("trace\njava.lang.OutOfMemoryError: Java heap space\n\tat x"),
             "OutOfMemoryError: Java heap space",
@@ -292,8 +294,20 @@ def test_a_disk_that_becomes_full_is_one_line_and_nothing_half_written_is_left(
 def test_what_the_system_refuses_is_one_line() -> None:
     missing = FileNotFoundError(errno.ENOENT, "No such file or directory", "a/b")
     assert one_line(missing) == ("a/b: no such file or directory", False)
-    for full in (OSError(errno.ENOSPC, "No space left on device", "a"), sqlite3.OperationalError(FULL_DATABASE)):
+    full_disks = (OSError(number, os.strerror(number), "a") for number in (errno.ENOSPC, errno.EDQUOT))
+    for full in (*full_disks, sqlite3.OperationalError(FULL_DATABASE)):
         assert "choose another folder with --out" in one_line(full)[0]
+
+
+def test_a_terminal_does_not_act_on_what_an_error_quotes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["clients", "\x1b(B.pcap", "--out", str(tmp_path / "out")]) == 2
+    assert capsys.readouterr().err == "kwire: \\x1b(B.pcap: no such file or folder\n"
+
+
+def test_a_package_without_error_codes_has_those_of_kafka() -> None:
+    given: Any = {"inputs": Inputs(), "out": "out", "engine": None, "console": None, "progress": None}
+    for package in ("clockwork_wire", "kwire_kafka"):
+        assert Run(**given, options={"protocol": package}, min_coverage=0).error_codes is ErrorCode
 
 
 def test_a_folder_of_another_file_system_is_tried_before_anything_is_read(

@@ -490,6 +490,14 @@ def test_a_connection_string_of_azure_is_for_its_account(
     assert tuple(given[name] for name in AZURE_OPTIONS) == expected
 
 
+def test_a_signature_takes_the_place_of_a_key_for_azure(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(file_systems.CONNECTION_STRING, "AccountName=box1;SharedAccessSignature=sv=1&sig=x")
+    made = file_systems.connected("box@box1.dfs.core.windows.net")
+    assert made is not None
+    given = made.__reduce__()[1][0]
+    assert (given["account_key"], given["sas_token"]) == ("", "sv=1&sig=x")
+
+
 AZURE_OPTIONS = ("blob_storage_scheme", "blob_storage_authority", "dfs_storage_authority", "account_key")
 
 

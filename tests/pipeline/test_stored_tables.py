@@ -14,6 +14,7 @@ import pytest
 from pyarrow import parquet
 
 from kwire.command import main as run
+from kwire_inspect.readers.stored import ROWS, stored_batches
 from kwire_inspect.schemas import CLIENTS, EXCHANGES, PROBLEMS
 from kwire_inspect.stored import Origin, StoredTable, are_complete, of_clients, parquet_files, stored_tables
 from kwire_inspect.tables.clients import clients
@@ -116,6 +117,24 @@ def test_clients_that_were_partly_counted_by_an_older_kwire_are_no_all_clear(cal
     assert call("readiness", tmp_path / "kept")[0] == 4
 
 
+def test_clients_without_the_problems_beside_them_are_no_all_clear(call: Call, tmp_path: Path) -> None:
+    table = written(tmp_path, "clients", some(client()))
+    assert call("readiness", table)[0] == 0
+    shutil.rmtree(tmp_path / "problems")
+    assert call("readiness", table)[0] == 4
+
+
+def test_a_report_next_to_the_tables_that_it_reads_leaves_them_alone(
+    call: Call, inputs: Path, tmp_path: Path
+) -> None:
+    call("tables", inputs, out="tables")
+    before = {
+        path: path.read_bytes() for name in ("clients", "problems") for path in (tmp_path / "tables" / name).iterdir()
+    }
+    assert call("clients", tmp_path / "tables", out="tables")[0] == 0
+    assert {path: path.read_bytes() for path in before} == before
+
+
 def test_the_files_of_a_table_are_its_own_and_those_of_its_partitions(tmp_path: Path) -> None:
     names = ["b.parquet", "date=1/hour=2/a.parquet", "date=1/c.parquet"]
     for name in [*names, "sub/d.parquet", ".e.parquet", "_f.parquet", "date=1/_g.parquet", "notes.txt", "_kwire"]:
@@ -192,6 +211,13 @@ def test_a_table_is_known_by_its_marker_and_its_columns(tmp_path: Path) -> None:
     assert stored_tables(str(table)) == []
     (table / "_kwire").unlink()
     assert stored_tables(str(table)) == []
+
+
+def test_of_a_table_some_rows_are_read_at_a_time(tmp_path: Path) -> None:
+    """Each may have large values: all rows of a row group would be in memory."""
+    written(tmp_path, "clients", pa.concat_tables([some(client())] * (2 * ROWS)).combine_chunks())
+    table, _ = stored_tables(str(tmp_path))
+    assert [batch.num_rows for batch in stored_batches(table, CLIENTS)] == [ROWS, ROWS]
 
 
 def test_what_tables_cannot_answer(call: Call, tmp_path: Path, inputs: Path) -> None:

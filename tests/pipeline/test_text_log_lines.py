@@ -83,6 +83,9 @@ def test_a_line_that_is_too_long_is_a_problem_and_the_rest_is_read(
     found = Lines(str(path), longest=100)
     assert list(found) == [(0, b"one"), (1005, b"two")]
     assert [position for position, _ in found.problems] == [4, 1009]
+    assert len([*Lines(str(path), longest=1000)]) == 4
+    path.write_bytes(b"aa\nbb\ncc\nddd\nee")
+    assert [line for _, line in Lines(str(path), longest=2)] == [b"aa", b"bb", b"cc", b"ee"]
 
 
 @pytest.mark.parametrize("size", [10_000, 100], ids=["whole", "split"])

@@ -19,6 +19,7 @@ from kwire.records import Record, encode_batch, encode_control
 from kwire_inspect.options import Options
 from kwire_inspect.readers.log import LogReader
 from kwire_inspect.schemas import EXCHANGES, RECORDS
+from kwire_inspect.state import replay
 from kwire_inspect.tables.record_structs import RecordStructs, record_kind, record_kinds
 from kwire_inspect.tables.structs import AT_ONCE, ExchangeStructs, in_pieces
 from kwire_kafka import (
@@ -256,6 +257,26 @@ def test_so_are_large_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         reader = LogReader(Options({"path": str(path), "record": "ClientQuotaRecord", "maxDecoded": option}))
         (row,) = [row for task in reader.tasks() for made in reader.read(task) for row in made.to_pylist()]
         assert (row["value"] is None, row["reason"]) == (reason is not None, reason)
+
+
+def test_so_are_large_records_of_connectors(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(large._Counting, "left", 60)
+    value = b'{"properties": {%s}}' % b", ".join(b'"%d": "v"' % number for number in range(100))
+    given = batch(RECORDS, {"topic": "connect-configs", "key": b"connector-a", "value": value})
+    kind = record_kind("ConnectorConfig")
+    (row,) = typed(RecordStructs(kind, max_decoded=100), given)
+    assert (row["value"], row["reason"]) == (None, TOO_MANY.format(len(value)))
+    (row,) = typed(RecordStructs(kind), given)
+    assert (row["value"], row["reason"]) == (value.decode(), None)
+
+
+def test_a_replay_leaves_out_large_records_of_many_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(large._Counting, "left", 60)
+    value = b"\1\x0e\0" + ClientQuotaRecord(entity=[EntityData(entity_type="u", entity_name="n")] * 60).encode(0)
+    row = dict.fromkeys(replay.COLUMNS) | {"topic": "__cluster_metadata", "control": False, "value": value}
+    assert replay.logged(row).record.reason is None
+    monkeypatch.setattr(replay, "MAX_DECODED", 100)
+    assert replay.logged(row).record.reason == TOO_MANY.format(len(value))
 
 
 def test_each_record_is_of_one_kind_by_its_topic_and_how_it_starts() -> None:

@@ -275,4 +275,4 @@ def last_segments(paths: tuple[str, ...]) -> list[LogSegment]:
     others = Selection(tuple(f"!{topic}" for topic in INTERNAL), checkpoints="false")
     files = segment_files(options.files(), options.paths(), others)
     known = [file for file in files if file.topic and file.topic not in INTERNAL and file.base_offset is not None]
-    return [*{file.path.parent: file for file in sorted(known, key=lambda file: file.path.name)}.values()]
+    return [*{file.path.parent: file for file in known}.values()]
