@@ -35,7 +35,7 @@ from kwire.trace import (
     trace_request,
     trace_response,
 )
-from kwire.trace.batches import MAX_BYTES, MAX_HEADERS, MAX_RECORDS
+from kwire.trace.batches import BEYOND, MAX_BYTES, MAX_HEADERS, MAX_RECORDS, RecordsBudget
 from kwire.trace.view import columns
 from kwire_kafka import (
     PROTOCOL,
@@ -624,6 +624,21 @@ def test_the_most_records_that_have_lines(more: int) -> None:
     data = encode_batch([Record(value=b"v")] * (MAX_RECORDS + more))
     spans = list(expand_records(data, 0, len(data), "", 0))
     assert [span.text for span in spans if span.kind == "records"] == ["1 record more"] * more
+
+
+@pytest.mark.parametrize(
+    "small", [RecordsBudget(records=MAX_RECORDS + 500), RecordsBudget(size=20_000)], ids=["records", "bytes"]
+)
+def test_all_compressed_batches_together_have_a_limit_of_records_and_of_bytes(small: RecordsBudget) -> None:
+    """One of three batches is whole; the others say that they go too far, and what is not compressed is read."""
+    records = [Record(value=b"v")] * (MAX_RECORDS + 400)
+    data = encode_batch(records, codec=Codec.GZIP) * 3 + encode_batch([Record(value=b"end")])
+    spans = list(expand_records(data, 0, len(data), "", 0, small))
+    assert next(span.text for span in spans if span.kind == "records") == "400 records more"
+    beyond = [span for span in spans if BEYOND in span.text]
+    assert {span.path for span in beyond} == {"batch[1].records", "batch[2].records"}
+    assert {span.kind for span in beyond} == {"?"}
+    assert "value 'end'" in spans[-1].text
 
 
 @pytest.mark.slow

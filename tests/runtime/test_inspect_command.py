@@ -21,11 +21,13 @@ import pytest
 from kwire import DecodeError
 from kwire.command import decode, main
 from kwire.command.input_bytes import read_input
+from kwire.compression import compress
 from kwire.frames import frame
 from kwire.headers import RequestHeader
 from kwire.interpreter import large
 from kwire.protocol import TAKE_IN
 from kwire.records import Record, encode_batch
+from kwire.trace.batches import BEYOND
 from kwire_kafka import (
     PROTOCOL,
     AlterClientQuotasRequest,
@@ -43,6 +45,7 @@ from kwire_kafka.api.metadata import MetadataResponseBroker
 from kwire_kafka.api.produce import PartitionProduceData, TopicProduceData
 from kwire_kafka.releases import RELEASES
 from tests.effort import peak
+from tests.runtime.records.test_record_reader import SMALLEST, around
 
 REQUEST = PROTOCOL.encode_request(HeartbeatRequest(group_id="gruppe"), 4, correlation_id=7, client_id="c")
 RESPONSE = PROTOCOL.encode_response(HeartbeatResponse(error_code=27), 4, correlation_id=7)
@@ -154,6 +157,16 @@ def test_all_frames_together_have_a_limit_of_lines(run: Any, monkeypatch: pytest
     else:
         assert [*json.loads(result.out)] == names
         assert result.out == json.dumps(json.loads(result.out), indent=1) + "\n"
+
+
+def test_all_frames_together_have_a_limit_of_compressed_records(run: Any) -> None:
+    """Small frames with 600,000 records each: those of the second beyond a million are not counted."""
+    count = 600_000
+    data = frame(bytes.fromhex(produced(around(compress(4, SMALLEST * count), count, codec=4))))
+    result = run((data * 2).hex())
+    assert result.code == 1, "bytes were not read"
+    assert "599000 records more\n" in result.out
+    assert f"at least 399001 records more: {BEYOND}\n" in result.out
 
 
 def test_the_last_of_several_frames_may_be_cut_off(run: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,7 +15,7 @@ from kwire.errors import DecodeError, UnknownNameError, printable
 from kwire.protocol import registry
 from kwire.redaction import redacted
 from kwire.schema import valid_version
-from kwire.trace.batches import expand_records
+from kwire.trace.batches import RecordsBudget, expand_records
 from kwire.trace.frames import trace_response
 from kwire.trace.view import show
 
@@ -77,7 +78,7 @@ def call(**values: Any) -> int:
 
 def _print_tree(options: Options, payload: bytes, key: int, version: int) -> int:
     protocol = registry(options.protocol)
-    found = trace_response(protocol, payload, key, version, expand=expand_records)
+    found = trace_response(protocol, payload, key, version, expand=partial(expand_records, left=RecordsBudget()))
     if options.secrets == "show":
         found.reveal()
     put(show(found, notes(protocol, options.protocol))[:-1])

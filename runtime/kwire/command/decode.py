@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,7 +22,7 @@ from kwire.message import decode_within
 from kwire.policy import LIKE_KAFKA, STRICT, Policy
 from kwire.protocol import TAKE_IN, registry
 from kwire.redaction import redacted
-from kwire.trace.batches import expand_records
+from kwire.trace.batches import RecordsBudget, expand_records
 from kwire.trace.frames import trace_frame, trace_request, trace_response
 from kwire.trace.internal import trace_record
 from kwire.trace.page import MAX_BYTES, Page, addresses
@@ -257,7 +258,11 @@ def _traces(protocol: MessageRegistry, options: Options) -> Titled:
     """One trace, or one for each frame if there are several, with the titles to print."""
     how: dict[str, Any] = {
         "policy": POLICIES[options.policy],
-        "expand": None if options.no_records or options.format == "message" else expand_records,
+        "expand": (
+            None
+            if options.no_records or options.format == "message"
+            else partial(expand_records, left=RecordsBudget())
+        ),
     }
     data = read_input(options.data, options.coding, options.max_input)
     if options.message:

@@ -16,13 +16,14 @@
 
 from __future__ import annotations
 
-from kwire.trace.batches import expand_records
+from kwire.trace.batches import RecordsBudget, expand_records
 from kwire.trace.frames import trace_frame, trace_request, trace_response
 from kwire.trace.internal import trace_record
 from kwire.trace.spans import Span, Trace, trace_message
 from kwire.trace.view import annotate, as_json, show
 
 __all__ = [
+    "RecordsBudget",
     "Span",
     "Trace",
     "annotate",

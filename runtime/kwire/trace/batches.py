@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import chain, islice
 from struct import Struct
 
-from kwire.compression import Codec
+from kwire.compression import DEFAULT_LIMIT, Codec, CompressionError, DecompressionLimitError
 from kwire.errors import DecodeError, counted, cut
 from kwire.primitives import read_varint
 from kwire.records import ChecksumError, Record, read_batches
@@ -34,11 +35,31 @@ MAX_BYTES = 1024
 """How many bytes of a key or value a span has: a batch of a few bytes may decompress to large ones."""
 MAX_HEADERS = 8
 """How many headers of a record a span has, each with a tenth of ``MAX_BYTES``."""
+MAX_COUNTED = 1_000_000
+"""The most records of compressed batches that are read in all."""
+MAX_DECOMPRESSED = 256 << 20
+"""The most bytes to which batches are decompressed in all."""
+UNREADABLE = 1000
+"""The factor by which a batch that cannot be decompressed counts: its size until then is unknown."""
+BEYOND = f"all batches have more than {MAX_COUNTED:,} records, or {MAX_DECOMPRESSED >> 20} MiB decompressed"
 _FLAGS = ((8, "append time"), (16, "transactional"), (32, "control"), (64, "delete horizon"))
 
 
-def expand_records(data: bytes, start: int, end: int, path: str, depth: int) -> Iterator[Span]:
-    """The batches in ``data[start:end]``; their spans cover it without gaps, even if it is invalid."""
+@dataclass
+class RecordsBudget:
+    """The rest of the limits of compressed batches."""
+
+    records: int = MAX_COUNTED
+    size: int = MAX_DECOMPRESSED
+
+
+def expand_records(
+    data: bytes, start: int, end: int, path: str, depth: int, left: RecordsBudget | None = None
+) -> Iterator[Span]:
+    """The batches in ``data[start:end]``; their spans cover it without gaps, even if it is invalid.
+
+    Calls with the same ``left`` share the limits of compressed batches. Records beyond them are not read."""
+    left = left or RecordsBudget()
     index = 0
     while start < end:
         size = _size(data, start, end)
@@ -47,7 +68,7 @@ def expand_records(data: bytes, start: int, end: int, path: str, depth: int) -> 
         if not size:
             yield Span(start, end, place, name, "incomplete batch", data[start:end], depth=depth)
             return
-        yield from _batch(data, start, start + size, place, depth)
+        yield from _batch(data, start, start + size, place, depth, left)
         start, index = start + size, index + 1
 
 
@@ -66,7 +87,7 @@ def _size(data: bytes, start: int, end: int) -> int:
     return size if MAGIC < size <= end - start else 0
 
 
-def _batch(data: bytes, start: int, end: int, path: str, depth: int) -> Iterator[Span]:
+def _batch(data: bytes, start: int, end: int, path: str, depth: int, left: RecordsBudget) -> Iterator[Span]:
     magic = data[start + MAGIC]
     layout, names = _HEADERS.get(magic, (None, ""))
     name = path.rpartition(".")[2]
@@ -75,7 +96,7 @@ def _batch(data: bytes, start: int, end: int, path: str, depth: int) -> Iterator
         yield Span(start, end, path, name, "?", data[start:end], depth=depth, text=text)
         return
     batch = data[start:end]
-    count, problem = _count(batch)
+    count, problem = _count(batch, left)
     yield Span(start, start, path, name, "record batch" if magic == 2 else f"message v{magic}", ..., depth=depth)
     pos, codec = start, 0
     for field, code, value in zip(names.split(), layout.format[1:], layout.unpack_from(batch), strict=True):
@@ -102,19 +123,36 @@ def _batch(data: bytes, start: int, end: int, path: str, depth: int) -> Iterator
         yield _record(pos, content + size, f"{path}.record[{index}]", record, depth, content)
         pos = content + size
     if count > MAX_RECORDS:
-        text = f"{counted(count - MAX_RECORDS, 'record')} more"
-        yield Span(pos, end, f"{path}.records", "records", "records", count - MAX_RECORDS, depth=depth, text=text)
+        text, kind = f"{counted(count - MAX_RECORDS, 'record')} more", "records"
+        if problem and problem.reason == BEYOND:
+            text, kind = f"at least {text}: {BEYOND}", "?"
+        yield Span(pos, end, f"{path}.records", "records", kind, count - MAX_RECORDS, depth=depth, text=text)
 
 
-def _count(batch: bytes) -> tuple[int | None, DecodeError | None]:
-    """The number of records in a batch, if they can be read, and the errors in it."""
-    problem = None
+def _count(batch: bytes, left: RecordsBudget) -> tuple[int | None, DecodeError | None]:
+    """The number of records in a batch, if they can be read, and the errors in it. Records beyond a limit are not
+    counted; then the error is ``BEYOND``."""
+    problem, size = None, min(DEFAULT_LIMIT, left.size)
     for verify in (True, False):
         try:
-            return sum(1 for _ in chain.from_iterable(read_batches(batch, verify=verify))), problem
+            [found] = read_batches(batch, verify=verify, limit=size)
+            if not found.attributes & CODEC_MASK:
+                return sum(1 for _ in found), problem
+            if left.records <= 0 or left.size <= 0:
+                return None, DecodeError(BEYOND)
+            left.size -= len(found.payload())
+            most = max(left.records, MAX_RECORDS)
+            count = sum(1 for _ in islice(found, most + 1))
+            left.records -= count
+            return count, problem if count <= most else DecodeError(BEYOND)
         except ChecksumError as error:
             problem = error
+        except DecompressionLimitError as error:
+            left.size -= size
+            return None, DecodeError(BEYOND) if size < DEFAULT_LIMIT else problem or error
         except DecodeError as error:
+            if isinstance(error, CompressionError):
+                left.size -= len(batch) * UNREADABLE
             return None, problem or error
     return None, problem
 
