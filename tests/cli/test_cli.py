@@ -223,9 +223,13 @@ def test_generate_check_fails_until_the_tree_is_right() -> None:
     assert kwirec(*arguments).exit_code == 0
     assert kwirec(*arguments, "--check").exit_code == 0
     Path("out/clock/index.py").write_text("edited")
+    shutil.copyfile("defs/Gear.json", "Gear.json")
+    assert kwirec(*arguments, "Gear.json").exit_code == 0
+    Path("out/clock/index.py").write_text("edited")
     result = kwirec(*arguments, "--check")
     assert result.exit_code == 1
-    assert "out/clock/index.py is out of date: run `kwirec generate`" in result.stderr
+    outdated = re.findall("out/clock/(.*) is out of date: run `kwirec generate`", result.stderr)
+    assert {"index.py", "data/gear.py"} <= {*outdated}
 
 
 def test_generate_succeeds_with_warnings_which_fail_a_check() -> None:
@@ -291,7 +295,8 @@ def test_a_quiet_generate_that_succeeds_prints_no_warnings() -> None:
     arguments = ("generate", "Clock.json", "--package", "clock", "--out", "out")
     assert "warning" in kwirec(*arguments).stderr
     assert "warning" not in kwirec(*arguments, "--quiet").stderr
-    assert "K207" in kwirec(*arguments, "--quiet", "--format", "json").stdout
+    found = json.loads(kwirec(*arguments, "--quiet", "--format", "json", "--guide-url", "../site").stdout)
+    assert (found["code"], found["guide"]) == ("K207", "../site/data/clock.html#message.zone")
 
 
 def test_generate_refuses_a_folder_of_somebody_else_and_a_name_that_is_none() -> None:
@@ -315,6 +320,18 @@ def test_dump_prints_one_message_of_many(stage: str) -> None:
     assert "ClockRequest" in shown.stdout
     assert "ClockResponse" not in shown.stdout
     assert "did you mean `ClockRequest`?" in kwirec("dump", "defs", "--message", "ClockReqest").stderr
+
+
+def test_dump_of_one_message_leaves_out_all_else_and_tells_its_errors() -> None:
+    Path("Clock.krm").write_text(
+        "Phase int8 (\n  0: NEW\n)\n\nClockRequest => key 1, max version 0\n  Phase: enum-Phase\n"
+    )
+    for stage in ("syntax", "schema"):
+        shown = kwirec("dump", "--stage", stage, "Clock.krm", "--message", "ClockRequest")
+        assert ("ClockRequest" in shown.stdout, "NEW" in shown.stdout) == (True, False)
+    Path("Clock.json").write_text(TYPO)
+    broken = kwirec("dump", "Clock.json", "--message", "Clock")
+    assert (broken.exit_code, "there is no type `strng`" in broken.stderr) == (1, True)
 
 
 def test_a_map_type_is_answered_with_an_array_of_structs() -> None:
@@ -355,6 +372,7 @@ def test_merge_reports_and_is_repeatable() -> None:
     "command",
     [
         ("check",),
+        ("fmt",),
         ("generate", "--package", "clock_wire"),
         ("guide",),
         ("dump",),
@@ -365,6 +383,12 @@ def test_a_notation_is_said_for_files_whose_suffix_does_not_tell(command: tuple[
     Path("Clock.txt").write_text(CLOCK)
     assert kwirec(*command, "Clock.txt", "--notation", "json").exit_code == 0
     assert kwirec(*command, "Clock.txt", "--notation", "krammar").exit_code == 1
+
+
+def test_a_dialect_is_said_for_files_whose_suffix_means_another() -> None:
+    Path("Clock.krm").write_text("Clock => key 1, max version 0, unstable\n")
+    assert "K022" not in kwirec("check", "Clock.krm").stderr
+    assert "franz-go does not know `unstable`" in kwirec("check", "Clock.krm", "--dialect", "franz-go").stderr
 
 
 MERGE = ("merge", "--release", "1.0.0", "--into", "union")
@@ -386,6 +410,7 @@ TOLD: list[tuple[tuple[str, ...], int, str]] = [
         "conflict: 1.0.0 was merged with ClockHeader, ClockRequest, ClockResponse, Escapement, PendulumRecord and 2 "
         "more, which SOURCE lacks: name the sources of all its modules\n1.0.0 was not merged; no files were written",
     ),
+    ((*MERGE, "nowhere"), 2, "1.0.0 was not merged; no files were written"),
     ((*MERGE[:2], "1.0.0\n", "defs"), 2, r"Error: invalid release '1.0.0\n': expected numbers separated by dots"),
     (GENERATE, 0, f"{GEAR}, 3 distinct layouts; N lines in N files, N written, 0 removed; N s"),
     ((*GENERATE, "--check"), 0, f"{GEAR}, 3 distinct layouts; N lines in N files, 0 differ, 0 obsolete; N s"),
@@ -428,7 +453,7 @@ def test_settings_are_those_of_the_nearest_folder_unless_others_are_named(monkey
     assert kwirec("check", "../../Plain.json", "--config", "nowhere.toml").exit_code == 2
 
 
-def test_a_guide_is_named_after_the_folder_unless_it_has_a_title() -> None:
+def test_a_guide_is_named_after_the_folder_unless_it_has_a_title(monkeypatch: pytest.MonkeyPatch) -> None:
     assert kwirec(*GUIDE[:2], "--out", "one", "--quiet").exit_code == 0
     assert "<h1>Gear protocol</h1>" in Path("one/index.html").read_text()
     Path("docs").mkdir()
@@ -436,6 +461,9 @@ def test_a_guide_is_named_after_the_folder_unless_it_has_a_title() -> None:
     assert kwirec("guide", "defs", "--out", "two", "--title", "Of clocks", "--docs", "docs", "--quiet").exit_code == 0
     assert "<h1>Of clocks</h1>" in Path("two/index.html").read_text()
     assert Path("two/project/docs/teeth.html").exists()
+    monkeypatch.chdir("defs")
+    assert kwirec("guide", ".", "--out", "../three", "--quiet").exit_code == 0
+    assert "<h1>defs protocol</h1>" in Path("../three/index.html").read_text()
 
 
 def test_a_folder_whose_chapters_are_none_is_wrong_usage() -> None:
@@ -463,14 +491,14 @@ def test_fmt_check_and_diff_write_nothing() -> None:
     assert (checked.exit_code, checked.stdout) == (1, "")
     assert "would format Clock.json" in checked.stderr
     shown = kwirec("fmt", "--diff", "Clock.json")
-    assert shown.exit_code == 0
+    assert (shown.exit_code, shown.stderr) == (0, "would format Clock.json\n1 file to format, 0 unchanged\n")
     assert shown.stdout.startswith("--- Clock.json\n+++ Clock.json\n@@ -1,4 +1,10 @@\n {\n-  ")
     assert Path("Clock.json").read_text() == CLOCK
     assert kwirec("fmt", "--check", "--diff", "Clock.json").exit_code == 1
 
 
 def test_fmt_leaves_files_with_mistakes_and_formats_the_others() -> None:
-    Path("defs/Bad.json").write_text("{")
+    Path("defs/Bad.json").write_text('{ "one": 1, "two": 2')
     Path("defs/Clock.json").write_text(CLOCK)
     Path("defs/all.jsonl").write_text(CLOCK.replace("\n", " ").replace("Clock", "Other") + "\n")
     before = Path("defs/all.jsonl").read_text()
@@ -478,7 +506,7 @@ def test_fmt_leaves_files_with_mistakes_and_formats_the_others() -> None:
     assert result.exit_code == 1
     assert "error[K003]" in result.stderr
     assert result.stderr.endswith(", 1 with mistakes left alone\n")
-    assert Path("defs/Bad.json").read_text() == "{"
+    assert Path("defs/Bad.json").read_text() == '{ "one": 1, "two": 2'
     assert Path("defs/Clock.json").read_text() != CLOCK
     assert Path("defs/all.jsonl").read_text() == before
     assert kwirec("fmt", "nowhere").exit_code == 2
@@ -489,7 +517,9 @@ def test_fmt_is_a_filter() -> None:
         return CliRunner().invoke(main, ["fmt", *options, "-"], input=text, catch_exceptions=False)
 
     assert filtered("A =>  key 1,max version 0\n").stdout == "A => key 1, max version 0\n"
+    assert filtered("A =>  key 1, max version 0\r\n").stdout_bytes == b"A => key 1, max version 0\r\n"
     assert filtered(CLOCK, "--check").exit_code == 1
+    assert filtered(CLOCK, "--notation", "krammar").exit_code == 1
     broken = filtered("{")
     assert (broken.exit_code, broken.stdout) == (1, "")
     assert "standard input:1:1" in broken.stderr
