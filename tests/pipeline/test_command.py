@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import gzip
+import json
 import os
 import shutil
 import sqlite3
@@ -27,7 +28,7 @@ from kwire.command import group
 from kwire.command import main as run
 from kwire.errors import KwireError
 from kwire.logs import LogSegment
-from kwire_inspect.command import one_line
+from kwire_inspect.command import one_line, reports
 from kwire_inspect.command.common import Run, only_writer
 from kwire_inspect.command.engines import LocalEngine
 from kwire_inspect.command.reports import SHOWN, clients_report, usage_of
@@ -362,6 +363,17 @@ def test_clients_are_counted_as_reports_count_them() -> None:
     assert report.summary == ("2 clients seen.",)
     assert report.table("list").column("api") == ["Metadata"] * 4
     assert clients_report(rows[:1], 7).summary == ("At least 1 client seen.",)
+
+
+def test_of_very_many_clients_some_are_listed_and_the_others_counted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reports, "MAX_ROWS", 1)
+    capture = write_pcap(tmp_path / "a.pcap", packets(recorded("kafka-python-on-3.9.1")[0]))
+    assert run(["clients", str(capture), "--format", "json", "--out", str(tmp_path / "out"), "-q"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["summary"][0] == "At least 1 client seen."
+    assert (len(told["tables"]["list"]["rows"]), told["tables"]["list"]["more"]) == (1, 1)
 
 
 def test_the_whole_report_on_clients(snapshot: SnapshotAssertion) -> None:

@@ -20,6 +20,7 @@ from kwire_inspect.inputs import Inputs
 from kwire_inspect.options import OptionError
 from kwire_inspect.tables.clients import EXCHANGE_COLUMNS, clients
 from kwire_inspect.tables.relations import collect, query
+from kwire_spark import reading
 from kwire_spark.engine import SparkEngine
 from kwire_spark.reading import read_counted, read_exchanges
 from tests.effort import one_in
@@ -156,6 +157,17 @@ def test_nothing_but_python_is_needed_and_nothing_is_imported_before_it_is(tmp_p
     assert "Read without Spark." in ran.stdout
     assert {path.stat().st_mode & 0o077 for path in (tmp_path / "out", *tmp_path.rglob("out/*"))} == {0}
     assert (tmp_path / "out" / "clients" / "_kwire").exists()
+
+
+@pytest.mark.parametrize("table", ["frames", "exchanges", "refusals", "records", "metrics"])
+def test_a_reader_of_spark_gets_the_options_of_the_command(monkeypatch: pytest.MonkeyPatch, table: str) -> None:
+    given: list[Any] = []
+    monkeypatch.setattr(reading, f"read_{table}", lambda inputs, **options: given.append((inputs, options)))
+    engine, inputs, session = SparkEngine(None, "parquet", "out", brief=True), Inputs(metrics=("a.prom",)), object()
+    engine.__dict__["session"] = session
+    engine.read(table, inputs, ("source",) if table != "metrics" else (), {"mode": "failfast"})
+    columns = {} if table == "metrics" else {"columns": ("source",)}
+    assert given == [(inputs, {"spark": session, "mode": "failfast"} | columns)]
 
 
 def chosen(name: str, size: int = 0, **needs: Any) -> type[Engine]:

@@ -223,6 +223,14 @@ def test_packets_arrive_while_the_program_runs_and_what_it_dropped_is_told(
     assert len([one for one in found if not isinstance(one, Broken)]) == len(packets(TALK))
 
 
+def test_what_several_interfaces_dropped_is_added_up(install: Install, files: Path) -> None:
+    install("tcpdump")
+    capture = InterfaceCapture([LO, interfaces.ANY, LO], files, most=PLENTY)
+    for number, one in enumerate(capture._captures, 1):
+        one._cutter.dropped_by_kernel(number)
+    assert capture.dropped == 1 + 2
+
+
 REFUSALS = {
     "no right": (["dumpcap: You do not have permission to capture on device."], "sudo setcap cap_net_raw=ep /"),
     "no filter": (

@@ -27,6 +27,8 @@ from kwire_inspect.options import BrokenInputError
 from kwire_inspect.row_layout import BATCH_BYTES
 from kwire_inspect.schemas import RECORDS
 from kwire_inspect.segments import Bounds, Selection, record_batches, segment_files, splits
+from kwire_inspect.segments import rows as gathering
+from kwire_inspect.segments.record_columns import Stored
 from kwire_inspect.segments.typed import raw_schema, typed_batches, typed_schema
 from kwire_inspect.tables.record_structs import RecordStructs, record_kind
 from kwire_kafka import UserScramCredentialRecord
@@ -319,12 +321,14 @@ def test_what_is_unusual_in_records(tmp_path: Path) -> None:
     records = [
         Record(None, None, (("h", None), ("bad\udcff", b"x")), -1, 0),
         Record(b"", b"", (), 1 << 55, 1),
+        Record(b"", b"", (), 253_402_300_799_999, 2),
         Record(b"k", b"v", (), TIMES, 1 << 20),
     ]
-    first, far, last = rows(segment(tmp_path, encode_batch(records, base_timestamp=0)))
+    first, far, latest, last = rows(segment(tmp_path, encode_batch(records, base_timestamp=0)))
     assert (first["key"], first["value"], first["time"]) == (None, None, None)
     assert first["headers"] == [{"key": "h", "value": None}, {"key": "bad\ufffd", "value": b"x"}]
     assert (far["key"], far["value"], far["time"], far["headers"]) == (b"", b"", None, [])
+    assert latest["time"] == datetime(9999, 12, 31, 23, 59, 59, 999_000, UTC)
     assert (last["offset"], last["time"]) == (1 << 20, datetime.fromtimestamp(TIMES / 1000, UTC))
 
 
@@ -655,6 +659,27 @@ def test_what_is_left_out_of_many_large_records_is_the_right_one(tmp_path: Path)
         (record.offset, record.value if len(record.value or b"") <= 2 << 20 else None) for record in records
     ]
     assert [row["offset"] for row in found if row["_corrupt"]] == [4, 7]
+
+
+@pytest.mark.parametrize(
+    ("limit", "most", "expected"),
+    [
+        ("ROWS", 25, [30, 30, 20]),
+        ("MAX_BYTES", 25_000, [30, 30, 20]),
+    ],
+)
+@pytest.mark.parametrize("count", [10, -10], ids=["at once", "one by one"])
+def test_batches_are_gathered_up_to_a_number_of_rows_and_of_decompressed_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str, most: int, expected: list[int], count: int
+) -> None:
+    monkeypatch.setattr(gathering, limit, most)
+    if count < 0:
+        monkeypatch.setattr(Stored, "add", lambda *_: False)
+        monkeypatch.setattr(gathering, "BYTES", gathering.MAX_BYTES)
+    records = [Record(None, bytes(1000), (), TIMES, number) for number in range(10)]
+    path = segment(tmp_path, *(encode_batch(records, codec=1) for _ in range(8)))
+    (task,) = splits(segment_files([str(path)], [str(path)]), 1 << 20)
+    assert [batch.num_rows for batch in record_batches(task, RECORDS)] == expected
 
 
 def test_large_records_come_a_few_at_a_time(tmp_path: Path) -> None:

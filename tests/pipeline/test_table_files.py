@@ -7,13 +7,16 @@ from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
 import pytest
 from pyarrow import dataset, parquet
+from rich.console import Console
 
 from kwire_inspect import row_layout
+from kwire_inspect.command import local_tables
 from kwire_inspect.options import OptionError
 from kwire_inspect.stored import UNKNOWN
 from kwire_inspect.tables import files
@@ -205,6 +208,30 @@ def test_rows_wait_until_there_are_enough_of_them(tmp_path: Path, monkeypatch: p
     write_parquet(numbers, NUMBERS, str(tmp_path), "numbers")
     (file,) = (tmp_path / "numbers").glob("*.parquet")
     assert parquet.ParquetFile(file).num_row_groups == 4
+
+
+def test_rows_of_all_typed_tables_wait_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """There may be a hundred of them, each with rows that wait."""
+    monkeypatch.setattr(local_tables, "BATCH_BYTES", 4 * files.BATCH_OVERHEAD)
+    step = Console(quiet=True).status
+    run: Any = SimpleNamespace(out=str(tmp_path), protocol=None, origin=UNKNOWN, step=step)
+    numbers = (pa.record_batch([[number, number]], schema=NUMBERS) for number in range(40))
+    tables = local_tables.LocalTables(run)
+    tables._add_typed("apis", ((f"Api{number % 4}", batch) for number, batch in enumerate(numbers)))
+    assert tables.rows == [(f"apis/Api{number}", 20, str(tmp_path / "apis" / f"Api{number}")) for number in range(4)]
+    for number in range(4):
+        (file,) = (tmp_path / "apis" / f"Api{number}").glob("*.parquet")
+        metadata = parquet.read_metadata(file)
+        assert {metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)} == {2}
+
+
+def test_stored_rows_are_read_some_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local_tables, "AT_ONCE", 7)
+    run: Any = SimpleNamespace(out=str(tmp_path), protocol=None)
+    tables = local_tables.LocalTables(run)
+    path, _ = write_parquet([pa.record_batch([[*range(20)]], schema=NUMBERS)], NUMBERS, str(tmp_path), "records")
+    tables._main["records"] = path
+    assert [batch.num_rows for batch in tables._stored("records")] == [7, 7, 6]
 
 
 def test_of_a_table_that_is_dated_each_date_has_one_file_while_few_are_open(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import threading
 import time
@@ -20,9 +21,12 @@ from kwire_inspect.command.engines import LocalEngine
 from kwire_inspect.command.live import live_report
 from kwire_inspect.reports.client_usage import Client, Use
 from kwire_inspect.reports.judgement import Judgement
+from kwire_inspect.schemas import CLIENTS, PROBLEMS
+from kwire_inspect.tables.files import write_parquet
 from kwire_kafka import PROTOCOL
 from kwire_spark.command.watch import ProgressPrinter
 from tests.pipeline.capture_files import packets, recorded, write_pcap
+from tests.pipeline.report_rows import client, clients_of
 
 RECORDING = "kafka-python-on-3.9.1"
 LONGEST = 300.0
@@ -119,6 +123,27 @@ def test_a_refused_client_is_told_once_wherever_it_is(tmp_path: Path, capsys: py
         uses = [Use(Client("one", host, None, None), 0, "Produce", 1) for host in hosts]
         live._tell(Judgement.of(uses, live.targets[0]))
     assert capsys.readouterr().err == "refused by 4.1.1 one: Produce 1\n"
+    live._tell(Judgement.of([Use(Client("one", "10.0.0.1", None, None), 0, "Produce", 2)], live.targets[0]))
+    assert capsys.readouterr().err == "refused by 4.1.1 one: Produce 2\n"
+
+
+@pytest.mark.parametrize("problems", [True, False], ids=["whole", "without the problems beside it"])
+def test_its_page_is_that_of_the_command(tmp_path: Path, problems: bool) -> None:
+    unjudged = client(0, 2, client_id=None, seen_in="server_log", refused=3) | {"version": None}
+    table = clients_of(client(0, 1, 5, refused=2), client(3, 12, client_id="two"), unjudged).table
+    write_parquet(table.batches(CLIENTS), CLIENTS, str(tmp_path), "clients")
+    if problems:
+        write_parquet([], PROBLEMS, str(tmp_path), "problems")
+    (tmp_path / "owners.csv").write_text("owner,client_id\nTeam A,two\n")
+    given, owners = ["3.9.1", "4.1.1"], str(tmp_path / "owners.csv")
+    assert live_report(str(tmp_path), "parquet", given, owners, PROTOCOL, Console(quiet=True)).update()
+    pages = [(tmp_path / "readiness.html").read_text()]
+    targets = [part for target in given for part in ("--target", target)]
+    assert run(["readiness", str(tmp_path), *targets, "--owners", owners, "--out", str(tmp_path), "-q"]) == 1
+    pages.append((tmp_path / "readiness.html").read_text())
+    changing = r'<meta http-equiv="refresh"[^>]*>\n?|Made on [^<]* UTC'
+    live, reported = (re.sub(changing, "", page) for page in pages)
+    assert live == reported
 
 
 def test_a_report_on_no_table_waits(tmp_path: Path) -> None:
