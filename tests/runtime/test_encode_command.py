@@ -27,6 +27,19 @@ def test_a_request_from_json(run: Any) -> None:
     assert run("encode", "Metadata", "--json", JSON).out == METADATA.encode(newest).hex() + "\n"
 
 
+def test_fields_may_have_names_of_earlier_releases(run: Any) -> None:
+    former = {"topics": [{"name": "t", "partitions": [{"partitionIndex": 3, "records": None}]}]}
+    topic = TopicProduceData(name="t", partition_data=[PartitionProduceData(index=3, records=None)])
+    given = run("encode", "Produce", "--version", 9, "--json", json.dumps(former))
+    assert (given.out, given.err) == (ProduceRequest(topic_data=[topic]).encode(9).hex() + "\n", "")
+
+
+def test_a_file_may_be_as_large_as_a_message(run: Any, tmp_path: Path) -> None:
+    file = tmp_path / "request.json"
+    file.write_text(JSON.ljust(5 << 20))
+    assert run("encode", "Metadata", "--version", 12, "--json", f"@{file}").out == METADATA.encode(12).hex() + "\n"
+
+
 def test_header_and_size(run: Any) -> None:
     options = ("encode", "Metadata", "--version", 12, "--json", JSON, "--client-id", "c", "--correlation-id", 7)
     payload = PROTOCOL.encode_request(METADATA, 12, correlation_id=7, client_id="c")
@@ -45,6 +58,7 @@ def test_header_and_size(run: Any) -> None:
         (["Metadata", "--json", '{"topics": 3}'], "expected an array"),
         (["TopicRecord", "--header"], "not a response"),
         (["MetadataResponse", "--header", "--client-id", "c"], "--client-id is only valid for a request"),
+        (["MetadataResponse", "--header", "--client-id", ""], "--client-id is only valid for a request"),
         (["Metadata", "--client-id", "c"], "require --header or --frame"),
     ],
 )

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from kwire import DecodeError
-from kwire.command import decode, main
+from kwire.command import decode, main, not_a_request
 from kwire.command.input_bytes import read_input
 from kwire.compression import compress
 from kwire.frames import frame
@@ -31,6 +31,7 @@ from kwire.trace.batches import BEYOND
 from kwire_kafka import (
     PROTOCOL,
     AlterClientQuotasRequest,
+    ApiVersionsResponse,
     EnvelopeRequest,
     FetchRequest,
     HeartbeatRequest,
@@ -41,6 +42,7 @@ from kwire_kafka import (
     TopicRecord,
 )
 from kwire_kafka.api.alter_client_quotas import AlterClientQuotasRequestEntryData, OpData
+from kwire_kafka.api.api_versions import ApiVersion
 from kwire_kafka.api.metadata import MetadataResponseBroker
 from kwire_kafka.api.produce import PartitionProduceData, TopicProduceData
 from kwire_kafka.releases import RELEASES
@@ -215,6 +217,9 @@ def test_an_envelope_is_opened(run: Any) -> None:
         [REQUEST.hex(" ")],
         REQUEST.hex(" ").split(),
         ["0x" + REQUEST.hex().upper()],
+        ["0X" + REQUEST.hex()],
+        [REQUEST.hex("_")],
+        [REQUEST.hex("|")],
         [REQUEST.hex(":")],
         [" ".join(f"0x{byte:02x}," for byte in REQUEST)],
         [base64.b64encode(REQUEST).decode()],
@@ -367,11 +372,30 @@ def test_a_response_that_was_taken_for_a_request_is_named(run: Any) -> None:
     assert "fit Metadata 3-7:" in run((frame(payload) + frame(b"\0\0")).hex()).err, "the first is named"
     neither = run(payload.hex() + "00")
     assert neither.err.endswith("\nif it is a response: --response --api-key KEY --version N\n")
+    key = ApiVersion(api_key=18, max_version=3)
+    refused = PROTOCOL.encode_response(ApiVersionsResponse(error_code=35, api_keys=[key]), 0, correlation_id=7)
+    assert "fit ApiVersions 0: --response --api-key ApiVersions --version 0\n" in run(refused.hex()).err
     for arguments in (
         ["--response", "--api-key", "12", "--version", "4"],
         ["--message", "TopicRecord", "--version", "0"],
     ):
         assert "--response" not in run(*arguments, payload.hex()).err
+
+
+def test_large_payloads_are_not_tried_as_responses(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    broker = MetadataResponseBroker(node_id=1, host="broker.example", port=9092)
+    payload = PROTOCOL.encode_response(MetadataResponse(brokers=[broker], topics=[]), 5, correlation_id=3)
+    for limit, named in ((len(payload), True), (len(payload) - 1, False)):
+        monkeypatch.setattr(not_a_request, "MAX_TRIED", limit)
+        assert ("fit Metadata" in run(payload.hex()).err) is named
+
+
+def test_an_interrupted_command_has_the_exit_code_of_a_shell(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*given: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(decode, "registry", interrupted)
+    assert run("00").code == 130
 
 
 NEWER = HeartbeatRequest.VALID_VERSIONS.stop
@@ -394,6 +418,8 @@ def test_what_is_newer_than_the_newest_release_has_its_own_exit_code(run: Any) -
 
 def test_an_unknown_api_is_reported_by_its_number(run: Any) -> None:
     assert run(newer_payload(999).hex()).err.startswith(f"\nAPI key 999 is not in {NEWEST}\n")
+    response = run("--response", "--api-key", "-1", "--version", "0", "00000007")
+    assert (response.code, "API key -1 is not in" in response.err) == (3, True)
 
 
 def test_unknown_apis_are_listed_up_to_a_limit(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
