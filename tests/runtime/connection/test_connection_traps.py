@@ -53,17 +53,18 @@ def test_trap_02_responses_to_api_versions_have_no_tags_in_their_header() -> Non
     assert (response.body_offset, response.message) == (4, ApiVersionsResponse())
 
 
-@pytest.mark.parametrize("start", ["unknown", "beginning"])
-def test_trap_03_requests_without_a_client_id(start: str) -> None:
+@pytest.mark.parametrize(("start", "broker_id"), [("unknown", -1), ("beginning", -1), ("beginning", 0x7FFFFFFF)])
+def test_trap_03_requests_without_a_client_id(start: str, broker_id: int) -> None:
+    """The id of the broker is where others have the length of the client id."""
     segments = [
-        asked(ControlledShutdownRequest(broker_id=-1), 0, 1),
+        asked(ControlledShutdownRequest(broker_id=broker_id), 0, 1),
         answered(ControlledShutdownResponse(), 0, 1),
         *HELLO,
     ]
     events = play(segments, decoder(start))  # type: ignore[arg-type]
     assert [type(event) for event in events] == [RequestEvent, ResponseEvent] * 2
     assert isinstance(events[0], RequestEvent)
-    assert events[0].message == ControlledShutdownRequest(broker_id=-1)
+    assert events[0].message == ControlledShutdownRequest(broker_id=broker_id)
 
 
 def test_trap_04_client_ids_are_read_in_all_versions() -> None:
@@ -249,7 +250,9 @@ def test_trap_09_tokens_without_any_handshake(start: str) -> None:
     assert [type(event) for event in events] == [SaslToken] * 4 + [RequestEvent, ResponseEvent]
 
 
-@pytest.mark.parametrize("start", ["6080", "6084 01020304", "60ff", "6014 07", "608a 000000000000000000 0a"])
+@pytest.mark.parametrize(
+    "start", ["6080", "6084 01020304", "60ff", "6014 07", "6010 06", "608a 000000000000000000 0a"]
+)
 def test_trap_09_what_only_begins_like_a_token(start: str) -> None:
     noise = frame(raw(start).ljust(22, b"\xff"))
     events = play([(CLIENT, noise[:14]), (CLIENT, noise[14:]), *HELLO])

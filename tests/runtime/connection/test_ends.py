@@ -167,8 +167,10 @@ def test_trap_09_bare_tokens() -> None:
     assert client.in_flight == 1
     server.expects_tokens = False
     assert client.receive(server.send_token(b"")) == [SaslToken(0.0, SERVER, 14, 0.0, b"")]
-    (response,) = client.receive(server.send(heard(server, client.send(BEAT, 0)), HeartbeatResponse()))
+    request = heard(server, client.send(BEAT, 0))
+    (response,) = client.receive(server.send(request, HeartbeatResponse()))
     assert isinstance(response, ResponseEvent)
+    assert response.request.position == request.position
 
 
 def test_trap_05_apis_nobody_knows() -> None:

@@ -19,6 +19,7 @@ from kwire.connection import (
 )
 from kwire.frames import frame
 from kwire.headers import RequestHeader
+from kwire.message import Message
 from kwire_kafka import (
     PROTOCOL,
     CreateDelegationTokenRequest,
@@ -267,17 +268,25 @@ def test_envelopes_with_nothing_readable_in_them() -> None:
     assert fourth.inner.request is third.inner
 
 
-@pytest.mark.parametrize("secret", [True, False])
-def test_an_unfinished_frame_that_may_have_secrets_keeps_its_header_only(secret: bool) -> None:
-    message = SaslAuthenticateRequest(auth_bytes=b"s3cret" * 9) if secret else HeartbeatRequest(group_id="g" * 54)
-    side, data = asked(message, 2 if secret else 4, 7)
+SECRET = SaslAuthenticateRequest(auth_bytes=b"s3cret" * 9)
+
+
+@pytest.mark.parametrize(
+    ("message", "version", "kept"),
+    [(SECRET, 1, 16), (SECRET, 2, 17), (HeartbeatRequest(group_id="g" * 54), 4, None)],
+    ids=["header 1", "header 2", "no secret"],
+)
+def test_an_unfinished_frame_that_may_have_secrets_keeps_its_header_only(
+    message: Message, version: int, kept: int | None
+) -> None:
+    side, data = asked(message, version, 7)
     connection = decoder()
     assert connection.feed(side, data[:-1], 1.0) == []
     assert connection.drop_secrets(2.0, "not kept") == []
-    assert connection.held == (17 if secret else len(data) - 1)
+    assert connection.held == (kept or len(data) - 1)
     (event,) = connection.feed(side, data[-1:], 3.0)
-    assert isinstance(event, Undecodable if secret else RequestEvent)
-    assert (event.correlation_id, event.data) == (7, data[4:17] + data[-1:] if secret else data[4:])
+    assert isinstance(event, Undecodable if kept else RequestEvent)
+    assert (event.correlation_id, event.data) == (7, data[4:kept] + data[-1:] if kept else data[4:])
 
 
 @pytest.mark.parametrize("secret", [True, False])
