@@ -13,8 +13,10 @@ from kwire.connection import (
     SaslToken,
     Undecodable,
 )
+from kwire.connection.api_catalog import ApiCatalog
 from kwire.frames import frame
 from kwire_kafka import (
+    PROTOCOL,
     ApiVersionsRequest,
     ApiVersionsResponse,
     ControlledShutdownRequest,
@@ -113,6 +115,7 @@ def test_trap_06_api_versions_falls_back_to_version_0(keys: str) -> None:
         assert response.version == 0
         assert isinstance(response.message, ApiVersionsResponse)
         assert response.message.error_code == 35
+        assert ApiCatalog(PROTOCOL).reads_body(response)
 
 
 def test_trap_07_the_body_of_such_a_request_is_not_read() -> None:

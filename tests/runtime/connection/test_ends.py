@@ -151,6 +151,17 @@ def test_names_of_software_that_brokers_refuse_are_left_out(name: str, version: 
     assert heard(server, client.send_raw(18, 99, body, header_version=2)).software == ("", "")
 
 
+@pytest.mark.parametrize("version", ApiVersionsRequest.VALID_VERSIONS)
+def test_the_software_of_a_client_is_known_without_its_message(version: int) -> None:
+    client, _ = pair()
+    request = ApiVersionsRequest(client_software_name="lib", client_software_version="1.2")
+    (event,) = ConnectionDecoder(PROTOCOL, start="beginning", bodies=False).feed(
+        CLIENT, client.send(request, version), 1.0
+    )
+    assert isinstance(event, RequestEvent)
+    assert event.software == (("lib", "1.2") if version >= 3 else ("", ""))
+
+
 def test_trap_08_nothing_comes_back_for_acks_0() -> None:
     client, server = pair()
     request = heard(server, client.send(ProduceRequest(acks=0), 9))

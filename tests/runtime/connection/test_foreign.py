@@ -17,6 +17,7 @@ ALERT = raw("15 0303 0002 0228")
 FOREIGN: list[tuple[str, Direction, bytes]] = [
     ("TLS", CLIENT, CLIENT_HELLO),
     ("TLS", CLIENT, raw("17 0303 0018") + bytes(24)),
+    ("TLS", CLIENT, raw("17 0303 4800") + bytes(99)),
     ("TLS", SERVER, ALERT),
     ("HTTP", CLIENT, b"GET / HTTP/1.1\r\nHost: kafka:9092\r\n\r\n"),
     ("HTTP", CLIENT, b"OPTIONS * HTTP/1.1\r\n\r\n"),

@@ -17,19 +17,25 @@ from kwire.connection import (
     Unanswered,
     Undecodable,
 )
+from kwire.connection.events import REQUEST_SIZE
+from kwire.connection.known_headers import MAX_KNOWN
 from kwire.frames import frame
 from kwire.headers import RequestHeader
 from kwire.message import Message
 from kwire_kafka import (
     PROTOCOL,
+    ApiVersionsRequest,
     CreateDelegationTokenRequest,
     CreateDelegationTokenResponse,
     EnvelopeRequest,
     EnvelopeResponse,
+    FetchRequest,
     HeartbeatRequest,
     HeartbeatResponse,
+    ListOffsetsRequest,
     MetadataRequest,
     MetadataResponse,
+    ProduceRequest,
     SaslAuthenticateRequest,
 )
 from tests.runtime.connection.conversations import Segment, answered, asked, decoder, play, raw, real, told
@@ -126,6 +132,43 @@ def test_a_client_id_that_is_cut_off_is_that_of_the_connection(
     assert isinstance(event, Undecodable)
     assert isinstance(event.header, RequestHeader)
     assert (event.name, event.header.correlation_id, event.header.client_id) == ("Heartbeat", 9, expected)
+
+
+def test_requests_that_are_dropped_are_unanswered() -> None:
+    connection = decoder()
+    (request,) = connection.feed(*asked(BEAT, 4, 1), 1.0)
+    (unanswered,) = connection.drop(2.0, "not kept")
+    assert isinstance(unanswered, Unanswered)
+    assert (unanswered.request, unanswered.reason) == (request, "the request was not kept")
+    assert (connection.in_flight, connection.held) == (0, 0)
+
+
+def test_tags_in_headers_are_kept_whether_the_header_was_seen_before_or_not() -> None:
+    connection = decoder()
+    for number in range(3):
+        header = RequestHeader(
+            api_key=12, api_version=4, correlation_id=number, client_id="me", unknown_tags=((7, b"x"),)
+        )
+        (request,) = connection.feed(CLIENT, frame(header.encode(2) + BEAT.encode(4)), 1.0)
+        assert isinstance(request, RequestEvent)
+        assert request.header == header
+
+
+def test_of_the_kinds_of_headers_on_a_connection_few_are_remembered() -> None:
+    connection = decoder(keep_requests=False, max_in_flight=1)
+    for version in range(2 * MAX_KNOWN):
+        for cls in (HeartbeatRequest, MetadataRequest, ProduceRequest, FetchRequest, ListOffsetsRequest):
+            known = cls.VALID_VERSIONS[version % len(cls.VALID_VERSIONS)]
+            connection.feed(*asked(cls(), known, version, f"client {version}"), 1.0)
+            connection.feed(*asked(ApiVersionsRequest(), version % 4, version), 1.0)
+    assert 0 < len(connection._reader._known) <= MAX_KNOWN
+
+
+def test_a_request_in_flight_counts_without_its_bytes_and_with_the_request_in_it() -> None:
+    for message, least in ((BEAT, REQUEST_SIZE), (envelope(asked(BEAT, 4, 1)[1][4:]), 2 * REQUEST_SIZE)):
+        connection = decoder(keep_requests=False)
+        connection.feed(*asked(message, message.VALID_VERSIONS[-1], 1), 1.0)
+        assert least < connection.held < least + 100
 
 
 def test_one_direction_alone_is_kept_within_bounds() -> None:

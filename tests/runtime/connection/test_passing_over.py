@@ -17,12 +17,13 @@ from kwire.connection import (
     Unanswered,
     known_headers,
 )
-from kwire.connection.events import Event
+from kwire.connection.events import REQUEST_SIZE, Event
 from kwire.connection.in_flight import InFlightRequest
 from kwire.frames import frame
 from kwire_kafka import (
     PROTOCOL,
     ApiVersionsRequest,
+    ApiVersionsResponse,
     HeartbeatRequest,
     HeartbeatResponse,
     ProduceRequest,
@@ -140,6 +141,25 @@ def test_nothing_is_passed_over_that_leaves_no_room_for_earlier_requests() -> No
     assert passed_over(passing, *HEARTBEATS[2], 1.0) is not None
     assert passed_over(passing, *HEARTBEATS[4], 2.0) is None
     assert {type(event) for event in passing.feed(*HEARTBEATS[4], 2.0)} == {RequestEvent, Unanswered}
+
+
+def test_nothing_is_passed_over_that_leaves_no_room_for_the_bytes_of_earlier_requests() -> None:
+    passing = decoder(max_in_flight_bytes=2 * REQUEST_SIZE + 20)
+    passing.feed(*HEARTBEATS[0], 0.0)
+    assert passed_over(passing, *HEARTBEATS[2], 1.0) is None
+    assert {type(event) for event in passing.feed(*HEARTBEATS[2], 1.0)} == {RequestEvent, Unanswered}
+
+
+def test_a_response_in_version_0_to_a_newer_request_is_read() -> None:
+    passing = decoder(bodies=False)
+    passing.feed(*asked(ApiVersionsRequest(), 3, 1), 0.0)
+    answer = answered(ApiVersionsResponse(error_code=35), 0, 1)
+    assert passed_over(passing, *answer, 1.0) is None
+    (response,) = passing.feed(*answer, 1.0)
+    assert isinstance(response, ResponseEvent)
+    assert response.version == 0
+    passing.feed(*asked(ApiVersionsRequest(), 3, 2), 2.0)
+    assert passed_over(passing, *answered(ApiVersionsResponse(), 3, 2), 3.0) is not None
 
 
 def test_nothing_is_passed_over_where_tokens_are_expected() -> None:

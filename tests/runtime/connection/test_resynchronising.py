@@ -191,6 +191,13 @@ def test_what_has_much_behind_it_is_no_request(spare: int, found: int, max_decod
     assert sum(map(accounted, events)) == sum(len(data) for _, data in segments)
 
 
+@pytest.mark.parametrize(("client_id", "found"), [("me", 2), ("\u200b", 1), ("\x01", 1)])
+def test_what_has_a_client_id_that_cannot_be_printed_is_noise(client_id: str, found: int) -> None:
+    request = asked(HeartbeatRequest(group_id="g"), 0, 4, client_id)[1]
+    events = play([(CLIENT, b"\xff" * 4 + request), asked(HeartbeatRequest(), 4, 5)], decoder("unknown"))
+    assert len(messages(events)) == found
+
+
 def test_frames_beyond_the_limit_are_not_believed() -> None:
     large, small = asked(HeartbeatRequest(group_id="g" * 600), 0, 1), asked(HeartbeatRequest(), 0, 2)
     events = play([(CLIENT, b"\xff" * 4), large, small], decoder("unknown", max_frame=500))
@@ -312,11 +319,38 @@ def test_a_hole_damages_one_frame_only() -> None:
     assert isinstance(damaged, Undecodable)
     assert (damaged.data, damaged.missing, damaged.position) == (first[4:-3], 3, 0)
     assert (damaged.name, damaged.started, damaged.time) == ("Metadata", 1.0, 2.0)
+    assert damaged.size == len(first)
     assert damaged.header is not None
     assert damaged.correlation_id == 1
     (request,) = connection.feed(*second, 3.0)
     assert isinstance(request, RequestEvent)
     assert request.position == len(first)
+
+
+def test_what_became_of_the_bytes_is_told_of_each_frame() -> None:
+    connection = decoder()
+    _, data = asked(HeartbeatRequest(group_id="g" * 400), 4, 1)
+    connection.feed(CLIENT, data[:-3], 1.0)
+    connection.drop(2.0, "not kept")
+    (first,) = connection.feed(CLIENT, data[-3:], 3.0)
+    connection.feed(CLIENT, data[:-3], 4.0)
+    _, second = connection.gap(CLIENT, 3, 5.0)
+    assert [event.reason for event in (first, second) if isinstance(event, Undecodable)] == [
+        f"{len(data) - 7 - 256} of its {len(data) - 4} bytes were not kept",
+        f"3 of its {len(data) - 4} bytes were not seen",
+    ]
+
+
+def test_a_header_with_a_hole_in_it_is_not_read_when_the_rest_is_dropped() -> None:
+    connection = decoder()
+    _, data = asked(HeartbeatRequest(group_id="g" * 400), 4, 1)
+    connection.feed(CLIENT, data[:14], 1.0)
+    connection.gap(CLIENT, 4, 2.0)
+    connection.feed(CLIENT, data[18:-3], 3.0)
+    connection.drop(4.0, "not kept")
+    (event,) = connection.feed(CLIENT, data[-3:], 5.0)
+    assert isinstance(event, Undecodable)
+    assert (event.name, event.correlation_id, getattr(event.header, "client_id", "")) == ("Heartbeat", 1, None)
 
 
 def test_of_a_request_without_its_client_id_the_start_is_told() -> None:
