@@ -172,6 +172,13 @@ def test_a_size_of_records_is_not_negative() -> None:
         PROTOCOL["ProduceRequest"].from_json(body, 9, empty_records=True)
 
 
+def test_a_size_of_records_has_the_names_of_the_records() -> None:
+    partition = {"partitionIndex": 0, "errorCode": 0, "highWatermark": 0, "recordSetSizeInBytes": 0}
+    body = {"responses": [{"topic": "t", "partitions": [partition]}]}
+    read = FetchResponse.from_json(body, 0)
+    assert [one.records for topic in read.responses for one in topic.partitions] == [b""]
+
+
 def test_a_field_by_two_of_its_names() -> None:
     body = next(
         v.json for v in vectors.messages(vectors.RELEASES[-1]) if (v.message, v.version) == ("FetchRequest", 4)
@@ -229,6 +236,7 @@ def test_strings_are_measured_in_utf_8() -> None:
         ("7", None),
         (True, None),
         (None, None),
+        ([], None),
     ],
 )
 def test_numbers_for_float64(number: Any, value: float | None) -> None:

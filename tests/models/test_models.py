@@ -14,9 +14,10 @@ from pydantic import TypeAdapter, ValidationError
 from kwire.errors import UnknownMessageError, UnknownVersionError
 from kwire.models import WITH_RECORDS, ModelOf, build
 from kwire.uuids import Uuid
-from kwire_kafka import FetchRequest, HeartbeatRequest, MetadataRequest, ProduceRequest
+from kwire_kafka import FetchRequest, HeartbeatRequest, MetadataRequest, ProduceRequest, SaslAuthenticateRequest
 from kwire_kafka.api import fetch, produce
 from kwire_kafka.models import MODELS, FetchRequestModel, HeartbeatRequestModel, MetadataRequestModel
+from kwire_kafka.models.api.alter_user_scram_credentials import ScramCredentialUpsertionModel
 from kwire_kafka.models.api.fetch import FetchPartitionModel, FetchTopicModel
 from kwire_kafka.models.api.produce import PartitionProduceDataModel, ProduceRequestModel
 from kwirec.emitters import models as emitted
@@ -196,6 +197,9 @@ def test_unknown_tags_go_through_the_model_and_not_through_json() -> None:
     assert model.unknown_tags == tags
     assert model.topic_data[0].unknown_tags == ((3, b"x"),)
     assert "unknown_tags=((7, b'seven')" in repr(model)
+    secret = SaslAuthenticateRequest(unknown_tags=((7, b"s3cret"),))
+    shown = repr(MODELS["SaslAuthenticateRequest"].for_version(2).from_codec(secret))
+    assert ("s3cret" in shown, "unknown_tags='[hidden]'" in shown) == (False, True)
     assert model.to_codec() == request
     read = ProduceRequestModel.for_version(9).model_validate_json(model.model_dump_json())
     assert read.unknown_tags == ()
@@ -204,6 +208,22 @@ def test_unknown_tags_go_through_the_model_and_not_through_json() -> None:
     read.topic_data[0].unknown_tags = ((3, b"x"),)
     assert read == model
     assert "unknown_tags" not in model.model_dump()
+
+
+def test_errors_in_a_struct_of_a_message_with_secrets_quote_no_values() -> None:
+    upsertion = ScramCredentialUpsertionModel.for_version(0)
+    with pytest.raises(ValidationError, match="saltedPassword") as caught:
+        upsertion.model_validate(
+            {"name": "u", "mechanism": 1, "iterations": 1, "salt": "", "saltedPassword": "s3cret"}
+        )
+    assert "s3cret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("size", [0, 15, 17])
+def test_a_uuid_has_sixteen_bytes(size: int) -> None:
+    topic = fetch.FetchTopic(topic_id=bytes(size))  # type: ignore[arg-type]
+    with pytest.raises(ValidationError, match="Input should be a uuid: 16 bytes"):
+        FetchRequestModel.for_version(13).from_codec(FetchRequest(topics=[topic]))
 
 
 def test_versions_without_tags_refuse_unknown_ones() -> None:

@@ -1,4 +1,7 @@
-"""What a test decodes, decoded as columns too: those of the message, or refused for the same reason."""
+"""What a test decodes, decoded as columns too: those of the message, or refused for the same reason.
+
+And read and written by the interpreter, which otherwise sees only what the emitted codecs refuse.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from typing import Any, TypeVar
 
 import pyarrow as pa
 
-from kwire import STRICT, DecodeError, Policy
+from kwire import STRICT, DecodeError, Policy, interpreter
 from kwire.arrow import Columns
 from kwire.message import Message
 from kwire_kafka.arrow import ARROW
@@ -15,13 +18,16 @@ M = TypeVar("M", bound=Message)
 
 
 def decode(cls: type[M], data: bytes, version: int, policy: Policy = STRICT) -> M:
-    """Decode a message, and compare it with its columns, with all of them selected and with each by itself."""
+    """Decode a message, and compare it with what the interpreter reads, and with its columns: all, and each alone."""
     try:
         message = cls.decode(data, version, policy)
     except DecodeError as error:
         check(cls, data, version, policy, error)
         raise
     check(cls, data, version, policy, message)
+    assert repr(interpreter.decode(cls, data, 0, version, policy, whole=True)[0]) == repr(message)
+    if policy == STRICT:
+        assert interpreter.encode(message, version) == message.encode(version)
     return message
 
 

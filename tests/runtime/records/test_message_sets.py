@@ -99,6 +99,14 @@ def test_trap_44_wrappers_of_magic_1_have_relative_offsets_inside(codec: int) ->
     assert encode_message_set(batch, codec=codec) == data
 
 
+@pytest.mark.parametrize("magic", [0, 1])
+def test_a_wrapper_has_the_offset_of_its_last_record(magic: int) -> None:
+    batch = only(encode_message_set([Record(offset=7), Record(offset=-5)], magic=magic, codec=Codec.GZIP))
+    assert batch.last_offset == -5
+    if magic == 0:
+        assert [record.offset for record in batch] == [7, -5]
+
+
 def test_trap_44_inner_offsets_may_start_above_zero_after_compaction() -> None:
     data = wrapped(107, by_hand(4, b"a") + by_hand(7, b"b"), codec=Codec.SNAPPY)
     batch = only(data)

@@ -13,6 +13,7 @@ import pytest
 from crc32c import crc32c
 
 from kwire import EncodeError
+from kwire.compression import Codec, DecompressionLimitError
 from kwire.records import Batch, BatchBuilder, CorruptRecordError, Record, encode_batch, read_batches
 from tests.wrong_types import REFUSED
 
@@ -320,14 +321,33 @@ def test_the_longest_varints_are_read_as_java_reads_them() -> None:
         assert "this varint has more than" in caught.value.reason
 
 
-@pytest.mark.parametrize("base", [2**63 - 1, -(2**63)])
-def test_what_overflows_a_java_long_is_read_and_written_alike(base: int) -> None:
+@pytest.mark.parametrize("base_offset", [2**63 - 1, 7, -(2**63)])
+@pytest.mark.parametrize("base_timestamp", [2**63 - 1, 7, -(2**63)])
+def test_what_overflows_a_java_long_is_read_and_written_alike(base_offset: int, base_timestamp: int) -> None:
     payload = raw("0c 00 04 02 01 01 00")
-    data = by_hand(payload, 1, base_offset=base, base_timestamp=base, last_offset_delta=0)
+    data = by_hand(payload, 1, base_offset=base_offset, base_timestamp=base_timestamp, last_offset_delta=0)
     (record,) = only(data)
-    assert record.timestamp == (base + 2 if base < 0 else -(2**63) + 1)
-    assert record.offset == (base + 1 if base < 0 else -(2**63))
+    assert record.timestamp == (base_timestamp + 2 if base_timestamp < 8 else -(2**63) + 1)
+    assert record.offset == (base_offset + 1 if base_offset < 8 else -(2**63))
     assert only(data).encode()[61:] == payload
+
+
+def test_offsets_below_zero_are_offsets() -> None:
+    records = [Record(offset=-5), Record(offset=-4)]
+    batch = only(encode_batch(records))
+    assert (batch.base_offset, batch.last_offset, batch.records()) == (-5, -4, records)
+
+
+def test_a_distance_of_more_than_an_int32_wraps_as_in_java() -> None:
+    """A varint of five bytes may have more bits than those of an int32."""
+    (record,) = only(by_hand(raw("14 00 00 | 86 80 80 80 10 | 01 01 00"), 1, last_offset_delta=9))
+    assert record == Record(timestamp=0, offset=3)
+
+
+def test_a_limit_of_nothing_is_a_limit() -> None:
+    data = encode_batch([Record(b"k")], codec=Codec.GZIP)
+    with pytest.raises(DecompressionLimitError, match="more than the limit of 0 bytes"):
+        only(data, limit=0).records()
 
 
 def test_building_again_with_changes() -> None:
