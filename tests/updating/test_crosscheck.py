@@ -52,14 +52,27 @@ def test_differences_and_missing_repositories_are_told(
     union = tmp_path / "message_defs" / "kafka"
     union.mkdir(parents=True)
     definition = "AskRequest => key 7, max version 0\n  A: {}\n\nAskResponse =>\n  B: int8\n"
-    (union / "ask.krm").write_text(definition.format("int8"))
-    at = commit(clone, **{"ask.krm": definition.format("int16")})
+    record = "\n{} => with version field\n  Version: int16\n  C: int8\n"
+    (union / "ask.krm").write_text(definition.format("int8") + record.format("TransactionLogKey"))
+    at = commit(clone, **{"ask.krm": definition.format("int16") + record.format("TxnMetadataKey")})
     monkeypatch.chdir(clone.parent)
     assert main(["--repository", clone.name, "--commit", at]) == 1
-    assert "not explained: AskRequest v0: A is i8 | i16" in capsys.readouterr().err
-    for path, told in (("B", "not explained: AskRequest v0: A is i8 | i16"), ("A", "")):
-        monkeypatch.setattr(crosscheck, "KNOWN", (Known("AskRequest", "0", path, "an example"),))
+    differs = "not explained: AskRequest v0: A is i8 | i16"
+    printed = capsys.readouterr()
+    assert printed.err == f"{differs}\n"
+    assert printed.out == (
+        "3 messages of franz-go\n"
+        "requests and responses: 1 of 2 common versions are equal, 1 differ as explained\n"
+        "records: 1 of 1 common versions are equal, 0 differ as explained\n"
+    )
+    for path, versions, told in (
+        ("B", "0", [differs, "explained without need: AskRequest version 0, B"]),
+        ("A", "1", [differs, "explained without need: AskRequest version 1, A"]),
+        ("A", "0-1", ["explained without need: AskRequest version 1, A"]),
+        ("A", "0", []),
+    ):
+        monkeypatch.setattr(crosscheck, "KNOWN", (Known("AskRequest", versions, path, "an example"),))
         assert main(["--repository", clone.name, "--commit", at]) == bool(told)
-        assert told in capsys.readouterr().err, "one field explains no other"
+        assert capsys.readouterr().err.splitlines() == told, "one field or version explains no other"
     assert main(["--repository", str(tmp_path / "none")]) == 2
     assert f"{tmp_path / 'none'} cannot be read" in capsys.readouterr().err

@@ -15,7 +15,7 @@ MVN = """#!{python}
 import os, re, shutil, sys
 from pathlib import Path
 home = Path({home!r})
-with open(home / "calls", "a") as calls: print(*sys.argv, file=calls)
+with open(home / "calls", "a") as calls: print(*sys.argv, os.environ["MAVEN_OPTS"], file=calls)
 goal = next(one for one in sys.argv if ":" in one)
 pom = Path("pom.xml").read_text()
 if goal == "help:evaluate":
@@ -107,6 +107,16 @@ def test_a_jar_must_be_what_it_was_at_first_use(home: Path, tmp_path: Path) -> N
 def test_maven_fails_where_a_checksum_does_not_fit(home: Path) -> None:
     bring(["9.1.0"])
     assert all("--strict-checksums" in call for call in (home / "calls").read_text().splitlines())
+
+
+def test_ones_own_options_of_maven_are_kept(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("MAVEN_OPTS", raising=False)
+    releases()
+    monkeypatch.setenv("MAVEN_OPTS", "-Dmine")
+    releases()
+    calls = (home / "calls").read_text().splitlines()
+    assert ["-Dmine" in call for call in calls] == [False, False, True, True]
+    assert ["-XX:" in call for call in calls] == [True, True, False, False]
 
 
 def test_a_failure_leaves_nothing_that_looks_complete(home: Path) -> None:

@@ -8,7 +8,8 @@ import pytest
 
 from kwirec.merge.history import ApiFacts
 from tools import older_releases
-from tools.older_releases import Facts, differences, facts_of
+from tools.maven import MavenError
+from tools.older_releases import Facts, differences, facts_of, main
 
 JAVAP = {
     "kafka.api.RequestKeys$": """
@@ -55,3 +56,55 @@ def test_a_difference_says_what_the_classes_have() -> None:
         "API 11 (Join) accepts nothing, not 0",
         "API 11 (Join) advertises nothing, not 0",
     ]
+
+
+def test_clients_tell_what_a_broker_advertises_if_it_has_the_api_for_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The broker reads more versions than its clients do, with code of its own."""
+    (tmp_path / "kafka-clients-0.10.0.1.jar").touch()
+    handled = JAVAP["kafka.server.KafkaApis"].replace(
+        "kafka/api/RequestKeys$.ProduceKey:()S", "ApiKeys.API_VERSIONS:"
+    )
+    own = JAVAP | {"kafka.server.KafkaApis": handled}
+    monkeypatch.setattr(older_releases, "_javap", lambda broker, name: own.get(name, ""))
+    said = ["7 CONTROLLED_SHUTDOWN 1 1", "18 API_VERSIONS 0 0"]
+    monkeypatch.setattr(older_releases, "_run", lambda *command: "\n".join(said))
+    only, both = frozenset({1}), frozenset({0, 1})
+    assert facts_of("0.10.0.1", tmp_path) == {7: (both, only), 18: (frozenset({0}), frozenset({0}))}
+    own["kafka.server.KafkaApis"] = JAVAP["kafka.server.KafkaApis"]
+    said[1:] = ["0 PRODUCE 2 2"]
+    every = frozenset({0, 1, 2})
+    assert facts_of("0.10.0.1", tmp_path) == {0: (every, every), 7: (both, both)}
+    said[0] = "7 CONTROLLED_SHUTDOWN 1 0,1"
+    with pytest.raises(ValueError, match=r"CONTROLLED_SHUTDOWN has requests \[1\] and responses \[0, 1\]"):
+        facts_of("0.10.0.1", tmp_path)
+
+
+def test_the_exit_code_says_whether_releases_differ(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("copy", "check_digests"):
+        monkeypatch.setattr(older_releases, name, lambda *_: None)
+    found = frozenset({0})
+    said = {line: {3: ApiFacts("Metadata", "0")} for line in ("0.8.0", "2.1")}
+    history = type("", (), {"releases": said})
+    monkeypatch.setattr(older_releases, "read_history", lambda union: history)
+    for name, lines in (
+        ("WITHOUT_CLIENTS", {"0.8.0": "0.8.0"}),
+        ("FIRST_OF_LINE", {}),
+        ("LAST_OF_LINE", {"2.1": "2.1.1"}),
+    ):
+        monkeypatch.setattr(older_releases, name, lines)
+    monkeypatch.setattr(older_releases, "facts_of", lambda release, folder: {3: (found, found)})
+    assert main() == 0
+    said["2.1"] = {3: ApiFacts("Metadata", "0-1", advertises="0")}
+    assert main() == 1
+    monkeypatch.setattr(older_releases, "copy", lambda *_: (_ for _ in ()).throw(MavenError("no route")))
+    assert main() == 2
+    assert capsys.readouterr() == (
+        "2 releases compared with their classes, 0 differences\n"
+        "2.1.1: API 3 (Metadata) accepts 0, not 0-1\n"
+        "2 releases compared with their classes, 1 differences\n",
+        "no route\n",
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 import zipfile
 from dataclasses import replace
@@ -15,7 +16,7 @@ import pytest
 from tools import enum_classes, error_codes, facts, update
 from tools.enum_classes import NumberedClass, draft
 from tools.error_codes import ErrorCode, updated
-from tools.maven import Jars
+from tools.maven import Jars, MavenError
 from tools.update import NotMergedError, compared_with_java, left_to_do, main, missing, report, take_in
 
 CLOCK = """\
@@ -174,6 +175,57 @@ def test_a_check_names_releases_that_lack_modules(
     assert printed.out == "no release is missing\n"
 
 
+def test_the_exit_code_says_what_failed(
+    root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(update, "releases", lambda: ["9.1.0", "10.0.0"])
+    assert main(["--check"]) == 1
+    assert capsys.readouterr().out == "9.1.0\n10.0.0\n"
+    for failure, code in (
+        (MavenError("no route"), 2),
+        (NotMergedError("other bytes"), 1),
+        (subprocess.CalledProcessError(3, "make"), 2),
+    ):
+
+        def bring(wanted: list[str], failure: Exception = failure) -> list[Jars]:
+            assert wanted == ["9.1.0", "10.0.0"]
+            raise failure
+
+        monkeypatch.setattr(update, "bring", bring)
+        assert main(["10.0.0", "9.1.0"]) == code
+        assert capsys.readouterr().err == f"{failure}\n"
+
+
+def test_releases_are_taken_in_one_after_the_other_and_reported(
+    root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    take_in(jars(root, "1.0.0"))
+    brought = [jars(root, "1.1.0", valid="0-2"), jars(root, "1.2.0", valid="0-2")]
+    differences: list[str] = []
+    for name, value in (
+        ("bring", lambda wanted: brought),
+        ("REPORT", root / "update.md"),
+        ("compared_with_java", lambda wanted: differences),
+    ):
+        monkeypatch.setattr(update, name, value)
+    make = root / "bin" / "make"
+    make.parent.mkdir()
+    make.write_text(f"#!/bin/sh\necho $* >> {root}/made\n")
+    make.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{make.parent}{os.pathsep}{os.environ['PATH']}")
+    assert main(["1.1.0", "1.2.0"]) == 0
+    assert (root / "made").read_text() == "--silent generate docs\n"
+    assert capsys.readouterr().out.startswith("1.1.0 is merged, and proved\n1.2.0 is merged, and proved\n")
+    draft = (root / "update.md").read_text().partition("# Draft for the changelog\n\n")[2]
+    assert draft.startswith(
+        "- Kafka 1.1.0: new versions ClockRequest 2.\n"
+        "- Kafka 1.2.0: the messages and versions of the release before it.\n"
+    )
+    differences.append("Kafka's classes differ: bytes")
+    assert main(["1.1.0", "1.2.0"]) == 1
+    assert "- Kafka's classes differ: bytes\n" in (root / "update.md").read_text()
+
+
 def test_what_is_no_release_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="2"):
         main(["4."])
@@ -208,6 +260,37 @@ def test_facts_are_without_prose(root: Path) -> None:
             "fields": [{"name": "Time", "type": "int64", "versions": "0+", "default": "5"}],
         },
     }  # fmt: skip
+
+
+def test_a_value_comes_last_in_an_enum_that_has_an_order_of_its_own(root: Path) -> None:
+    path = root / "union" / "enums" / "Phase.json"
+    values = json.loads(PHASE)["values"]
+    path.write_text(json.dumps({**json.loads(PHASE), "values": values[::-1]}))
+    take_in(jars(root, "1.0.0"))
+    assert [one["name"] for one in json.loads(path.read_text())["values"]] == ["FULL", "NEW", "WANING"]
+
+
+def test_definitions_with_mistakes_are_no_facts(root: Path) -> None:
+    with pytest.raises(ValueError, match=r"the definitions of 1\.0\.0 have findings: attribute|unknown escape"):
+        facts.facts_of(jars(root, "1.0.0", type=r"int\q"))
+
+
+def test_the_first_release_of_an_error_is_asked_from_all(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lines without releases of their own are asked for their last one; the first two had no class of errors."""
+    asked: list[str] = []
+
+    def clients(versions: list[str], folder: Path) -> dict[str, str]:
+        asked.extend(versions)
+        return {version: version for version in versions}
+
+    said = {"0.8.2.2": [0, 14, 20], "2.2.0": [0, 20, 70], "10.0.0": [70, 71]}
+    names = type("", (), {"names": ["0.8.0", "0.8.1", "0.8.2", "2.2.0", "10.0.0"]})
+    monkeypatch.setattr(error_codes, "read_history", lambda union: names)
+    monkeypatch.setattr(error_codes, "clients", clients)
+    monkeypatch.setattr(error_codes, "error_codes", lambda jars: [ErrorCode(code, "X", True) for code in said[jars]])
+    found = error_codes.first_releases()
+    assert asked == ["0.8.2.2", "2.2.0", "10.0.0"]
+    assert found == error_codes.BEFORE | {20: "0.8.2", 70: "2.2.0", 71: "10.0.0"}
 
 
 def test_equal_releases_are_stored_once(tmp_path: Path) -> None:
