@@ -124,6 +124,13 @@ def test_a_block_of_lz4_that_would_not_shrink_is_stored(repeated: int) -> None:
     assert decompress(LZ4, written) == data
 
 
+def test_without_a_level_the_default_of_kafka_is_meant() -> None:
+    data = Random(1).randbytes(3_000).hex().encode() * 3
+    for codec, default, other in ((GZIP, 6, 1), (ZSTD, 3, 1), (ZSTD, 3, 22)):
+        assert compress(codec, data) == compress(codec, data, level=default)
+        assert compress(codec, data) != compress(codec, data, level=other)
+
+
 def test_levels() -> None:
     data = b"".join(b"key-%d value-%d;" % (number, number * number) for number in range(5000))
     for codec, weak, strong in ((GZIP, 1, 9), (LZ4, 9, 12), (ZSTD, -5, 19)):

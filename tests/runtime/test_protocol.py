@@ -356,3 +356,10 @@ def test_a_registry_by_the_name_of_its_package() -> None:
         registry("json")
     with pytest.raises(ModuleNotFoundError, match=r"no package acme_wire: .* PYTHONPATH"):
         registry("acme_wire")
+
+
+def test_what_a_package_lacks_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "acme_lacking.py").write_text("import acme_needed")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ModuleNotFoundError, match=r"^No module named 'acme_needed'$"):
+        registry("acme_lacking")

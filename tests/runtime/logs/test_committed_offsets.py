@@ -85,6 +85,15 @@ def test_a_transaction_leaves_nothing_to_the_next_of_its_producer(tmp_path: Path
     assert log.offsets() == {}
 
 
+def test_a_tombstone_in_a_transaction_is_one_of_that_transaction(tmp_path: Path) -> None:
+    log = History(tmp_path)
+    log.add(commit("a", 1), commit("b", 1))
+    log.add(commit("a", 10), commit("b", 10), commit("a", None), producer=1)
+    assert log.offsets() == {"a": 1, "b": 1}
+    log.end("commit", 1)
+    assert log.offsets() == {"a": 1, "b": 10}
+
+
 def test_what_was_committed_after_a_transaction_wrote_is_newer_than_that(tmp_path: Path) -> None:
     log = History(tmp_path)
     log.add(commit("a", 10), producer=1)

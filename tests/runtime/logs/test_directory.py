@@ -135,6 +135,8 @@ def test_a_copy_elsewhere_needs_its_topic(partition: Path, tmp_path: Path) -> No
     with pytest.raises(ValueError, match=r"copy\.log is not in the folder of a partition"):
         list(internal_records(PROTOCOL, copy))
     assert len(list(internal_records(PROTOCOL, copy, topic="__consumer_offsets"))) == 1
+    (other,) = internal_records(PROTOCOL, partition / f"{4:020}.log", topic="__transaction_state")
+    assert other.record.topic == "__transaction_state", "the one that is given"
 
 
 def test_corrupt_batches_raise_or_are_noted(partition: Path) -> None:

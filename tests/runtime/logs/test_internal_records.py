@@ -115,6 +115,12 @@ def test_trap_39_an_unknown_value_version_is_a_row_with_its_key() -> None:
     assert record.reason == "unknown version 5 of OffsetCommitValue"
 
 
+def test_trap_39_only_in_groups_type_0_has_versions_of_type_1() -> None:
+    key = b"\0\0" + PROTOCOL["TransactionLogKey"]().encode(0)
+    record = decode_record(PROTOCOL, "__transaction_state", key, b"\0\x63")
+    assert record.reason == "unknown version 99 of TransactionLogValue"
+
+
 def test_trap_39_version_4_of_offset_commits_is_flexible() -> None:
     """Kafka 4.1 wrote it first: readers that knew version 3 only went dark."""
     raw = bytes.fromhex("0004" "0000000000000002" "ffffffff" "03" "6d68" "0000018bcfe56800" "00")

@@ -94,6 +94,14 @@ def test_nesting_is_read_up_to_the_limit() -> None:
     assert accepted(b"[" * MAX_DEPTH + b"]" * MAX_DEPTH)
 
 
+def test_numbers_and_names_have_limits() -> None:
+    assert accepted(b"1" * 1000)
+    assert not accepted(b"1" * 1001)
+    for size in (300, 301):
+        _, node = read_json(b'{"' + b"n" * size + b'": 1}')
+        assert node.name == "n" * 300
+
+
 def of_words(depth: int, name: str) -> bool:
     return name.startswith("pass")
 

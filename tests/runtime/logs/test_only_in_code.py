@@ -20,6 +20,7 @@ from kwire_kafka import (
     MirrorOffsetSyncValue,
     StickyAssignorUserData,
 )
+from kwire_kafka.api.describe_groups import DescribedGroup, DescribedGroupMember, DescribeGroupsResponse
 from kwire_kafka.api.join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from kwire_kafka.api.sync_group import SyncGroupResponse
 from kwire_kafka.data.connect_member_assignment import ConnectorTasks
@@ -92,6 +93,10 @@ def test_user_data_of_the_assignors_is_read_by_their_names() -> None:
             "protocols[1].metadata",
         ]
         assert (found[1].version, found[1].message) == wanted
+        told = DescribedGroupMember(member_metadata=subscription)
+        group = DescribedGroup(protocol_type="consumer", protocol_data=assignor, members=[told])
+        described = embedded(PROTOCOL, DescribeGroupsResponse(groups=[group]))[-1]
+        assert (described.path, described.message) == ("groups[0].members[0].member_metadata.user_data", wanted[1])
         assert decode_user_data(PROTOCOL, assignor, data) == wanted[1]
     with pytest.raises(DecodeError):
         decode_user_data(PROTOCOL, "sticky", STICKY.encode(1) + b"x")

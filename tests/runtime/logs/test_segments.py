@@ -408,6 +408,67 @@ def test_skipping_goes_on_with_the_next_batch_after_a_size_that_is_wrong(segment
     assert error.position == start
 
 
+def test_a_size_beyond_the_end_is_damage_if_other_batches_follow(segment: LogSegment) -> None:
+    """And else a batch that is being written."""
+    damaged(segment, 12, 8, b"\0\x10\0\0")
+    reader = segment.batches(skip=True)
+    assert [batch.base_offset for batch in reader] == [BASE + STEP * number for number in range(20) if number != 12]
+    assert (reader.skipped, reader.truncated) == (1, 0)
+    damaged(segment, 19, 8, b"\0\x10\0\0")
+    reader = segment.batches(skip=True)
+    assert len(list(reader)) == 18
+    assert (reader.skipped, reader.truncated) == (1, len(batch_at(BASE)))
+
+
+def test_batches_that_are_not_needed_are_trusted_only_where_the_next_one_follows(folder: Path) -> None:
+    path = folder / f"{BASE:020}.log"
+    broken = bytearray(batch_at(BASE))
+    broken[-1] ^= 1
+    for following, reasons in ((BASE + STEP, [None]), (BASE + STEP + 1, ["the stored checksum", None])):
+        path.write_bytes(bytes(broken) + batch_at(following))
+        with path.open("rb") as file:
+            found = list(extents.extents(window.Window(file, path.stat().st_size), skip=lambda head, at: at == 0))
+        assert [one.reason and one.reason[:19] for one in found] == reasons
+
+
+@pytest.mark.parametrize(
+    "following",
+    [
+        batch_at(BASE),
+        encode_batch([Record(b"k", bytes(99), offset=BASE)], codec=4),
+        encode_batch([], base_offset=BASE, last_offset=BASE + 3),
+        encode_batch([Record(b"k", offset=BASE)], timestamp_type="append", transactional=True, delete_horizon=TIMES),
+        encode_message_set([Record(b"k", timestamp=TIMES, offset=BASE)], timestamp_type="append"),
+        encode_message_set([Record(b"k", timestamp=TIMES, offset=BASE)], codec=3, timestamp_type="append"),
+    ],
+    ids=["usual", "zstd", "empty", "all flags", "old", "old and compressed"],
+)
+def test_after_damage_any_batch_is_found(folder: Path, following: bytes) -> None:
+    magic = following[16]
+    first = batch_at(BASE - STEP) if magic == 2 else encode_message_set([Record(b"k", timestamp=1)])
+    path = folder / f"{0:020}.log"
+    path.write_bytes(first + b"\xee" * 70 + following)
+    reader = LogSegment(path).batches(skip=True)
+    assert [batch.data for batch in reader] == [first, following]
+    assert reader.skipped == 1
+
+
+def test_a_search_takes_no_more_checksums_than_its_budget(segment: LogSegment) -> None:
+    with segment.path.open("rb") as file:
+        seen = window.Window(file, segment.size)
+        seen.budget = len(batch_at(BASE)) + 1
+        assert [seen.certain(0, len(batch_at(BASE))) for _ in range(3)] == [True, True, False]
+
+
+def test_errors_are_kept_up_to_a_number(segment: LogSegment, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kwire.logs.segment.MAX_ERRORS", 2)
+    for number in (3, 7, 12):
+        damaged(segment, number, 17, b"\0\0\0\0")
+    reader = segment.batches(skip=True)
+    assert len(list(reader)) == 17
+    assert (reader.skipped, len(reader.errors)) == (3, 2)
+
+
 def test_checksums_can_be_left_alone(segment: LogSegment) -> None:
     damaged(segment, 12, 17, b"\0\0\0\0")
     assert len(list(segment.batches(verify=False))) == 20

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from copy import copy
 from struct import pack
 from typing import Any
+from unittest.mock import ANY
 
 import pytest
 from crc32c import crc32c
@@ -330,6 +331,13 @@ def test_what_overflows_a_java_long_is_read_and_written_alike(base_offset: int, 
     assert record.timestamp == (base_timestamp + 2 if base_timestamp < 8 else -(2**63) + 1)
     assert record.offset == (base_offset + 1 if base_offset < 8 else -(2**63))
     assert only(data).encode()[61:] == payload
+
+
+def test_records_are_equal_whatever_holds_their_headers() -> None:
+    pairs = (("a", b"1"), ("b", None))
+    assert Record(headers=list(pairs)) == Record(headers=pairs)  # type: ignore[arg-type]
+    assert Record(headers=pairs) != Record(headers=pairs[:1])
+    assert Record() == ANY, "others may know better"
 
 
 def test_offsets_below_zero_are_offsets() -> None:

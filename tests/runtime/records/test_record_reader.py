@@ -202,6 +202,9 @@ def test_an_unknown_magic_whose_size_reaches_beyond_the_end_stops() -> None:
     reader = read_batches(encode_batch(RECORDS)[:16] + b"\x05" + bytes(30), skip=True)
     assert list(reader) == []
     assert (type(reader.errors[0]), reader.position) == (UnknownMagicError, 0)
+    reader = read_batches((1 << 20).to_bytes(12, "big") + bytes(4) + b"\x05" + bytes(5000), skip=True)
+    assert list(reader) == []
+    assert len(reader.errors[0].data) == 1024
 
 
 def record(body: bytes, size: int | None = None) -> bytes:
