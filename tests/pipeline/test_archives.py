@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import os
 import struct
 import tarfile
 import tracemalloc
@@ -20,7 +21,7 @@ from kwire.command import main as run
 from kwire_inspect.inputs import find
 from kwire_inspect.options import BrokenInputError
 from kwire_inspect.readers import read_batches
-from kwire_inspect.storage import archives, opened, size_of
+from kwire_inspect.storage import archives, opened, place, size_of
 from tests.pipeline.log_files import batch_at
 from tests.pipeline.packing import COMPRESS, tar
 from tests.pipeline.small_sample import left_behind
@@ -302,6 +303,32 @@ def test_an_archive_that_changes_is_read_again(tmp_path: Path) -> None:
         path.write_bytes(tar((name, LOG), *[("x", bytes(9))] * len(name)))
         assert find([path]).request_logs == (f"{path}!/{name}",)
         path.unlink()
+
+
+def test_a_file_of_the_same_size_is_another_by_its_time_and_by_itself(tmp_path: Path) -> None:
+    path, other = tmp_path / "a.tar", tmp_path / "b.tar"
+    path.write_bytes(bytes(7))
+    other.write_bytes(bytes(7))
+    stamps = []
+    for nanoseconds in (1, 2):
+        os.utime(path, ns=(nanoseconds, nanoseconds))
+        stamps.append(place(str(path)).stamp())
+    os.utime(other, ns=(2, 2))
+    other.rename(path)
+    assert len({*stamps, place(str(path)).stamp()}) == 3
+
+
+def test_zeros_alone_count_as_zeros_and_those_at_the_end_are_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the temporary file of a compressed archive they take no room."""
+    monkeypatch.setattr(archives, "MAX_ZEROS", 3 << 20)
+    path = tmp_path / "a.tar.gz"
+    data = tar(("a.log", LOG + bytes(range(1, 256)) * (1 << 14)), ("b.log", LOG + bytes(2 << 20)))
+    path.write_bytes(gzip.compress(data))
+    assert str(path) not in dict(find([path]).skipped)
+    with opened(f"{path}!/b.log") as file:
+        assert file.read() == LOG + bytes(2 << 20)
 
 
 def test_a_list_of_members_in_a_zip_is_limited(tmp_path: Path) -> None:

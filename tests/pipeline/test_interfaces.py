@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import socket
 import stat
+import struct
 import sys
 import time
 from collections.abc import Callable
@@ -143,6 +144,16 @@ def test_packets_without_room_are_dropped_and_counted(
     found = read(files)
     assert len([one for one in found if not isinstance(one, Broken)]) == 2 * count
     assert [(one.reason, one.packets) for one in found if isinstance(one, Broken)] == [(DROPPED, count)]
+
+
+def test_packets_of_modified_pcap_have_longer_heads(files: Path) -> None:
+    head = struct.pack("<IHHIIII", 0xA1B2CD34, 2, 4, 0, 0, 65535, 1)
+    sent = b"".join(struct.pack("<IIII", 1, number, 60, 60) + bytes(8) + bytes(range(60)) for number in range(3))
+    cutter = Cutter(Ring(files, PLENTY), LO)
+    cutter.add(head + sent + sent[:50])
+    cutter.close()
+    (file,) = files.iterdir()
+    assert file.read_bytes() == head + sent
 
 
 @pytest.mark.parametrize("data", [b"\n\r\r\n" + bytes(40), b"no capture" * 5])

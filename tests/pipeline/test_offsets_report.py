@@ -194,12 +194,16 @@ def test_from_a_data_directory_to_the_page(tmp_path: Path, capfd: pytest.Capture
     assert parquet.read_table(tmp_path / "offsets-committed.parquet").num_rows
 
 
-def test_of_other_topics_the_last_segments_alone_are_read(tmp_path: Path) -> None:
+def test_of_other_topics_the_last_segments_alone_are_read(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "in").mkdir()
     segment(tmp_path / "in", encode_batch([Record(b"\0\1", b"")]), name="__consumer_offsets-7")
     for base in (0, 500):
         segment(tmp_path / "in", b"broken" * 20 if not base else encode_batch([Record(b"k", b"v")]), base=base)
     assert run(["offsets", str(tmp_path / "in"), "--mode", "failfast", "--out", str(tmp_path / "out"), "-q"]) == 0
+    segment(tmp_path / "in", b"broken" * 20, base=501)
+    capfd.readouterr()
+    assert run(["offsets", str(tmp_path / "in"), "--out", str(tmp_path / "out"), "-q"]) == 0
+    assert "1 reason in the last table" in capfd.readouterr().out
 
 
 def test_of_many_groups_the_first_are_shown_and_the_others_counted() -> None:

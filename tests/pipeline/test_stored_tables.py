@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -211,6 +212,16 @@ def test_a_table_is_known_by_its_marker_and_its_columns(tmp_path: Path) -> None:
     assert stored_tables(str(table)) == []
     (table / "_kwire").unlink()
     assert stored_tables(str(table)) == []
+
+
+def test_times_as_spark_writes_them_may_be_of_any_year(tmp_path: Path) -> None:
+    late = datetime(9000, 1, 2, 3, 4, 5, 678_901, UTC)
+    table = written(tmp_path, "clients", some(client(last_seen=late)))
+    (file,) = table.glob("*.parquet")
+    parquet.write_table(parquet.read_table(file), file, use_deprecated_int96_timestamps=True)
+    found, _ = stored_tables(str(tmp_path))
+    (batch,) = stored_batches(found, CLIENTS)
+    assert batch.column("last_seen").to_pylist() == [late]
 
 
 def test_of_a_table_some_rows_are_read_at_a_time(tmp_path: Path) -> None:

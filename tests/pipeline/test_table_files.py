@@ -18,9 +18,12 @@ from rich.console import Console
 from kwire_inspect import row_layout
 from kwire_inspect.command import local_tables
 from kwire_inspect.options import OptionError
+from kwire_inspect.schemas import EXCHANGES
 from kwire_inspect.stored import UNKNOWN
 from kwire_inspect.tables import files
 from kwire_inspect.tables.files import LocalFiles, write_parquet
+from kwire_kafka import PROTOCOL
+from tests.pipeline.report_rows import exchange
 
 NUMBERS = pa.schema([("number", pa.int64())])
 TIMES = pa.schema([("time", pa.timestamp("us", "UTC")), ("number", pa.int64())])
@@ -232,6 +235,16 @@ def test_stored_rows_are_read_some_at_a_time(tmp_path: Path, monkeypatch: pytest
     path, _ = write_parquet([pa.record_batch([[*range(20)]], schema=NUMBERS)], NUMBERS, str(tmp_path), "records")
     tables._main["records"] = path
     assert [batch.num_rows for batch in tables._stored("records")] == [7, 7, 6]
+
+
+def test_exchanges_of_an_api_that_is_unknown_are_in_no_table_of_an_api(tmp_path: Path) -> None:
+    step = Console(quiet=True).status
+    run: Any = SimpleNamespace(out=str(tmp_path), protocol=PROTOCOL, origin=UNKNOWN, step=step)
+    tables = local_tables.LocalTables(run)
+    exchanges = pa.Table.from_pylist([exchange(), exchange(api_key=9999) | {"api": None}], EXCHANGES)
+    tables._main["exchanges"], _ = write_parquet(exchanges.to_batches(), EXCHANGES, str(tmp_path), "exchanges")
+    tables.add_apis()
+    assert [(name, count) for name, count, _ in tables.rows] == [("apis/Metadata", 1)]
 
 
 def test_of_a_table_that_is_dated_each_date_has_one_file_while_few_are_open(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
@@ -19,6 +20,7 @@ from rich.console import Console
 from kwire.command import main as run
 from kwire_inspect.command.engines import LocalEngine
 from kwire_inspect.command.live import live_report
+from kwire_inspect.reasons import TLS
 from kwire_inspect.reports.client_usage import Client, Use
 from kwire_inspect.reports.judgement import Judgement
 from kwire_inspect.schemas import CLIENTS, PROBLEMS
@@ -127,13 +129,15 @@ def test_a_refused_client_is_told_once_wherever_it_is(tmp_path: Path, capsys: py
     assert capsys.readouterr().err == "refused by 4.1.1 one: Produce 2\n"
 
 
-@pytest.mark.parametrize("problems", [True, False], ids=["whole", "without the problems beside it"])
-def test_its_page_is_that_of_the_command(tmp_path: Path, problems: bool) -> None:
+@pytest.mark.parametrize("beside", ["nothing unread", "much unread", "no problems"])
+def test_its_page_is_that_of_the_command(tmp_path: Path, beside: str) -> None:
     unjudged = client(0, 2, client_id=None, seen_in="server_log", refused=3) | {"version": None}
     table = clients_of(client(0, 1, 5, refused=2), client(3, 12, client_id="two"), unjudged).table
     write_parquet(table.batches(CLIENTS), CLIENTS, str(tmp_path), "clients")
-    if problems:
-        write_parquet([], PROBLEMS, str(tmp_path), "problems")
+    unread = {"problem": TLS, "places": 1, "connections": 1, "unread": 10**9, "source": "a.pcap", "position": 7}
+    if beside != "no problems":
+        problems = pa.RecordBatch.from_pylist([unread] * (beside == "much unread"), PROBLEMS)
+        write_parquet([problems], PROBLEMS, str(tmp_path), "problems")
     (tmp_path / "owners.csv").write_text("owner,client_id\nTeam A,two\n")
     given, owners = ["3.9.1", "4.1.1"], str(tmp_path / "owners.csv")
     assert live_report(str(tmp_path), "parquet", given, owners, PROTOCOL, Console(quiet=True)).update()
