@@ -7,6 +7,7 @@ import os
 import re
 import runpy
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree
@@ -15,6 +16,7 @@ import pytest
 from click.testing import CliRunner, Result
 from syrupy.assertion import SnapshotAssertion
 
+from kwirec.__main__ import main as program
 from kwirec.command import main
 
 DATA = Path(__file__).parent.parent / "data"
@@ -438,6 +440,27 @@ def test_what_commands_say_at_the_end() -> None:
         lines = result.stderr.rstrip().splitlines()[-len(told.splitlines()) :]
         shown = re.sub(r"\b\d{2,}(?= lines| files| written)|[\d.]+(?= s$)", "N", "\n".join(lines), flags=re.M)
         assert (result.exit_code, shown) == (code, told), arguments
+
+
+def test_the_program_says_what_the_system_refuses_and_what_is_not_installed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def full(**_: str) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch, pytest.raises(SystemExit) as ended:
+        patch.setattr("kwirec.command.main", full)
+        program()
+    assert (ended.value.code, capsys.readouterr().err) == (2, "kwirec: [Errno 28] No space left on device\n")
+    monkeypatch.delitem(sys.modules, "kwirec.command")
+    for lacking, ending, told in (
+        ("click", SystemExit, "kwirec needs click: pip install 'kwire[compiler]'"),
+        ("kwirec.command", ModuleNotFoundError, "import of kwirec.command halted"),
+    ):
+        with monkeypatch.context() as patch, pytest.raises(ending) as caught:
+            patch.setitem(sys.modules, lacking, None)
+            program()
+        assert told in str(caught.value)
 
 
 def test_settings_are_those_of_the_nearest_folder_unless_others_are_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,9 +7,12 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from kwirec.diagnostics.diagnostic import Severity
 from kwirec.diagnostics.render import FORMATS, render
+from kwirec.json_text import json_line
 
 TEXT = '{ "name": "Clock",\n  "fields": [\n    { "name": "Millis" } ] }\n'
 
@@ -92,3 +95,16 @@ def test_junit_without_findings_is_a_test_that_passes() -> None:
 
 def test_nothing_found_is_nothing_said() -> None:
     assert [render([], format) for format in ("text", "json", "github")] == ["", "", ""]
+
+
+@given(st.text(st.characters(categories=("Cc", "Cf", "Cn", "Co", "Ll", "So", "Zl", "Zs"))))
+@example("\U000e0001")
+@example("\ud800")
+def test_json_of_any_text_is_printable_and_says_the_same(text: str) -> None:
+    line = json_line(text)
+    assert line.isprintable()
+    assert json.loads(line) == text
+
+
+def test_json_keeps_what_a_terminal_shows() -> None:
+    assert json_line({"é": "日本 \U0001f600\t"}) == '{"é": "日本 \U0001f600\\t"}'

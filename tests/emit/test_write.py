@@ -23,7 +23,7 @@ from kwirec.driver import generate, load
 from kwirec.emitters import write as writing
 from kwirec.emitters.environment import Artifact
 from kwirec.emitters.write import MANIFEST, OutputNotGeneratedError, write
-from kwirec.files import replace_files
+from kwirec.files import locked, replace_files
 
 CLOCKWORK = Path(__file__).parent.parent / "data" / "clockwork"
 
@@ -427,3 +427,29 @@ def test_a_folder_of_somebody_else_is_left_alone(tmp_path: Path) -> None:
     with pytest.raises(OutputNotGeneratedError):
         generate(load([CLOCKWORK], Report()), [CLOCKWORK], package="acme", out=tmp_path)
     assert foreign.read_text() == "mine"
+
+
+def test_files_are_removed_with_the_folders_that_become_empty_and_never_through_a_link(tmp_path: Path) -> None:
+    replace_files(tmp_path / "out", {"a/b/one.txt": "1", "two.txt": "2"})
+    (tmp_path / "else").mkdir()
+    (tmp_path / "else" / "mine.txt").touch()
+    (tmp_path / "out" / "link").symlink_to(tmp_path / "else")
+    with pytest.raises(OSError, match="out/link is a symbolic link: replace it with a folder"):
+        replace_files(tmp_path / "out", {"new.txt": "n"}, ["link/mine.txt"])
+    assert (tmp_path / "else" / "mine.txt").exists()
+    (tmp_path / "out" / "link").unlink()
+    replace_files(tmp_path / "out", {"new.txt": "n"}, ["a/b/one.txt"])
+    assert [path.name for path in sorted((tmp_path / "out").iterdir())] == ["new.txt", "two.txt"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="folders cannot be locked there")
+def test_a_folder_is_of_one_run_at_a_time(tmp_path: Path) -> None:
+    import fcntl
+
+    handle = os.open(tmp_path, os.O_RDONLY)
+    try:
+        with locked(tmp_path), pytest.raises(BlockingIOError):
+            fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    finally:
+        os.close(handle)

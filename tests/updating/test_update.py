@@ -262,6 +262,16 @@ def test_facts_are_without_prose(root: Path) -> None:
     }  # fmt: skip
 
 
+def test_other_bytes_without_a_reason_are_left_to_do(root: Path) -> None:
+    take_in(jars(root, "1.0.0"))
+    done = take_in(jars(root, "1.1.0", type="int32"))
+    told = "`exceptions.json`: say why ClockRequest 0 has other bytes in 1.0.0"
+    assert told in left_to_do([done])
+    path = root / "union" / "exceptions.json"
+    path.write_text(path.read_text().replace('"reason": ""', '"reason": "A preview."'))
+    assert told not in left_to_do([done])
+
+
 def test_a_value_comes_last_in_an_enum_that_has_an_order_of_its_own(root: Path) -> None:
     path = root / "union" / "enums" / "Phase.json"
     values = json.loads(PHASE)["values"]
