@@ -8,7 +8,7 @@ import pytest
 
 from kwirec.convert import convert
 from kwirec.diagnostics.diagnostic import Report
-from kwirec.diagnostics.examples import clock, field, request, struct
+from kwirec.diagnostics.examples import clock, enum, field, request, struct, value
 from kwirec.diagnostics.source import Source
 from kwirec.frontend import parse
 from kwirec.frontend.json_writer import json_definition
@@ -49,3 +49,33 @@ def test_comments_behind_an_item_stay_with_it(comment: str) -> None:
     assert counts == ([1, 1] if "\n" in comment else [comment.count("/*") or 1, 0])
     again = parse(Source("Clock.json", json_definition(message)), report).messages[0]
     assert [len(one.comments) for one in again.fields or ()] == counts
+
+
+def test_only_what_differs_is_written_again(tmp_path: Path) -> None:
+    for name in ("Ask", "Tell"):
+        (tmp_path / f"{name}Request.json").write_text(request(field("A"), name=f"{name}Request"))
+    paths, out = [tmp_path / "AskRequest.json", tmp_path / "TellRequest.json"], tmp_path / "out"
+    convert(paths, Report(), to="krammar", out=out)
+    kept, edited = (out / f"{name}.krm" for name in ("Ask", "Tell"))
+    before, text = kept.stat().st_ino, edited.read_text()
+    edited.write_text("edited")
+    found = convert(paths, Report(), to="krammar", out=out)
+    assert found is not None
+    assert (found.changed, edited.read_text(), kept.stat().st_ino) == (("Tell.krm",), text, before)
+
+
+def test_enums_and_messages_without_requests_have_a_file_each_for_franz_go(tmp_path: Path) -> None:
+    """In order of their names, whatever the order of files. Only requests and responses are named after api keys."""
+    texts = (
+        enum(value("NEW", 0), name="Tide"),
+        enum(value("LOW", 0), name="Phase"),
+        clock(field("A", "int8"), apiKey=3, validVersions="0"),
+    )
+    paths = [tmp_path / f"{number}.json" for number in range(len(texts))]
+    for path, text in zip(paths, texts, strict=True):
+        path.write_text(text)
+    found = convert(paths, Report(), to="krammar", out=tmp_path, dialect="franz-go")
+    assert found is not None
+    assert list(found.texts) == ["enums", "misc"]
+    enums = found.texts["enums"]
+    assert enums.index("Phase int") < enums.index("Tide int")

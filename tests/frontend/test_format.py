@@ -67,7 +67,8 @@ JSON = """\
   //more
 {"name":"B","type":"[]S","versions":"1+","fields":[{"name":"C","type":"int8","versions":"1+"} /*C*/
 // after C
-],"about":"x"}], "listeners" : [ "broker", // one
+],"about":"x" // last
+}], "listeners" : [ "broker", // one
  "controller"
 ], "headerVersions": { "0" : "1" /* h */, "1": 2 } } // behind
 //end
@@ -91,7 +92,8 @@ JSON_FORMATTED = """\
     { "name": "B", "type": "[]S", "versions": "1+", "fields": [
       { "name": "C", "type": "int8", "versions": "1+" } /*C*/
       // after C
-    ], "about": "x" }
+    ], "about": "x" // last
+    }
   ],
   "listeners": [
     "broker", // one
