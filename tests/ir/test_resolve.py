@@ -118,10 +118,10 @@ def test_pairs_by_api_key() -> None:
     def half(kind: str, name: str, key: int) -> str:
         return f'{{ "apiKey": {key}, "type": "{kind}", "name": "{name}", "validVersions": "none" }}'
 
-    schema, _ = run(half("response", "BResponse", 2), half("request", "ARequest", 1), half("request", "BRequest", 2))
+    schema, _ = run(half("response", "BResponse", 8), half("request", "ARequest", 1), half("request", "BRequest", 8))
     assert [(key, a and a.name, b and b.name) for key, a, b in schema.pairs()] == [
         (1, "ARequest", None),
-        (2, "BRequest", "BResponse"),
+        (8, "BRequest", "BResponse"),
     ]
 
 
@@ -174,3 +174,32 @@ def test_a_later_mistake_of_another_sort_does_not_mend_the_first() -> None:
     assert ([message.name for message in schema.messages], len(report.diagnostics)) == (["Clock"], 1)
     schema, report = run(data(f'{{ "name": "A", {INT}, "default": "x" }}, {unknown}'))
     assert (schema.messages, len(report.diagnostics)) == ((), 2)
+
+
+def test_null_is_no_default_of_a_number_unless_that_it_is_nullable_is_the_mistake() -> None:
+    field = f'{{ "name": "A", {INT}, "default": "null" }}'
+    assert "`null` is not a default for `int8`" in findings(data(field))
+    assert findings(data(field.replace('"versions"', '"nullableVersions": "1+", "versions"'))) == ""
+
+
+def test_an_enum_is_defined_once_even_if_both_say_the_same() -> None:
+    enum = '{ "type": "enum", "name": "Phase", "valueType": "int8", "values": [ { "name": "NEW", "value": 0 } ] }'
+    assert "error[K106]: enum `Phase` is defined twice" in findings(enum, enum)
+
+
+def test_a_misspelt_enum_is_answered_with_enum() -> None:
+    assert "did you mean `enum`?" in findings(data(f'{{ "name": "A", {INT} }}').replace('"data"', '"enmu"'))
+
+
+def test_the_log_of_a_record_is_its_module_or_else_its_folder() -> None:
+    """Requests and responses are in no log. A header is a message of its own, and no request."""
+    kinds = ("request", "response", "header", "coordinator-key")
+    texts = [data("", name=kind.title().replace("-", "")).replace('"data"', f'"{kind}"') for kind in kinds]
+    bundle = "".join(f'{{ "module": "group", "schema": {text} }}\n' for text in texts)
+    for source, logs in (
+        (Source("defs/all.jsonl", bundle), ["", "", "group", "group"]),
+        (Source("defs/all.jsonl", "".join(texts)), ["", "", "defs", "defs"]),
+    ):
+        schema = resolve([parse(source, Report())], Report())
+        assert [message.log for message in schema.messages] == logs
+        assert [message.is_rpc for message in schema.messages] == [True, True, False, False]
