@@ -158,7 +158,7 @@ def test_broken_batches_raise_or_are_skipped(broken: bytes) -> None:
 def test_nothing_of_a_broken_batch_stays(name: str | None) -> None:
     """Neither its nulls nor its headers, when its last record turns out to be broken."""
     good = encode_batch([Record(b"a", None, (("x", None), ("y", b"1")), 5), Record(None, b"b", (("z", b"2"),), 6)])
-    broken = encode_batch([Record(None, None, (("n", None), ("m", b"3"))), Record(None, None)])[:-1] + b"\2"
+    broken = encode_batch([Record(None, None, (("m", b"3"), ("n", None))), Record(None, None)])[:-1] + b"\2"
     columns = None if name is None else [name]
     whole = read_records(good + broken + good, columns, verify=False, skip=True)
     rows = whole.table().to_pylist()

@@ -93,6 +93,24 @@ def test_a_connection_of_another_form_is_kept(connection: str) -> None:
     assert (line.connection, line.local, line.remote) == (connection, None, None)
 
 
+def test_what_a_request_says_of_its_software_goes_before_what_the_broker_knew() -> None:
+    said = {"clientSoftwareName": "new", "clientSoftwareVersion": "2.0"}
+    known = {"softwareName": "old", "softwareVersion": "1.0"}
+    assert parsed(logged(request=said, clientInformation=known)).software == ("new", "2.0")
+    assert parsed(logged(clientInformation=known)).software == ("old", "1.0")
+    assert parsed(logged(request={"clientSoftwareName": "new"}, clientInformation=known)).software == ("new", "1.0")
+
+
+@pytest.mark.parametrize(("name", "bits"), [("requestApiKey", 16), ("requestApiVersion", 16), ("correlationId", 32)])
+def test_numbers_of_a_header_have_the_size_that_they_have_on_the_wire(name: str, bits: int) -> None:
+    least, most = -1 << bits - 1, (1 << bits - 1) - 1
+    for number in (least, most):
+        assert parsed(logged(requestHeader=BODY["requestHeader"] | {name: number}))
+    for number in (least - 1, most + 1):
+        with pytest.raises(RequestLogError, match=f"is out of range: {number}$"):
+            parse_line(logged(requestHeader=BODY["requestHeader"] | {name: number}))
+
+
 def test_what_is_unknown_is_kept_and_what_is_absent_is_none() -> None:
     client = {"softwareName": "kwire", "flavour": "plain"}
     header = BODY["requestHeader"] | {"cluster": 3}
