@@ -99,6 +99,13 @@ def test_facts_of_batches_and_labels() -> None:
     assert table.column("producer_id").to_pylist() == [7, 7, -1]
 
 
+@pytest.mark.parametrize("codec", [0, 1])
+def test_a_time_of_the_broker_is_that_of_all_records(codec: int) -> None:
+    records = [Record(timestamp=5), Record(timestamp=9)]
+    data = encode_batch(records, timestamp_type="append", max_timestamp=77, codec=codec)
+    assert [row[1] for row in rows_in(read_records(data).table())] == [77, 77]
+
+
 @pytest.mark.parametrize("name", RECORDS.names)
 def test_each_column_by_itself(name: str) -> None:
     headers = (("h", None), ("g", b"1"))

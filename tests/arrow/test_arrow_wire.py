@@ -43,6 +43,29 @@ def not_slowly(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Columns, "_decode_slowly", refuse)
 
 
+def test_all_texts_that_are_not_utf_8_are_errors() -> None:
+    good = HeartbeatRequest(group_id="g", member_id="m").encode(4)
+    bad = good.replace(b"g", b"\xff")
+    frames = [bad, good, bad, good, good.replace(b"m", b"\xff"), bad]
+    found = ARROW["HeartbeatRequest"].decode(frames, 4)
+    assert (list(found.errors), found.rows) == ([0, 2, 4, 5], [1, 3])
+
+
+def test_unusual_frames_are_decoded_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    counts: list[int] = []
+
+    def array(self: Columns, messages: list[Message], versions: list[int]) -> object:
+        counts.append(len(messages))
+        return made(self, messages, versions)
+
+    made = Columns.array
+    frame = HeartbeatRequest(group_id="g").encode(4) + b"more"
+    monkeypatch.setattr(Columns, "array", array)
+    monkeypatch.setattr("kwire.arrow.columns.AT_ONCE", 2 * len(frame))
+    assert ARROW["HeartbeatRequest"].decode([frame] * 5, 4, policy=LIKE_KAFKA).rows == [0, 1, 2, 3, 4]
+    assert counts == [2, 2, 1]
+
+
 def every_version(columns: Columns) -> tuple[list[Message], list[int]]:
     pairs = [(version, source) for version in columns.message.VALID_VERSIONS for source in SOURCES]
     return [make(columns.message, *pair) for pair in pairs], [version for version, _ in pairs]

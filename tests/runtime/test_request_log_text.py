@@ -97,6 +97,14 @@ def test_a_line_has_all_that_the_broker_wrote_around_the_bodies() -> None:
     assert line.more == {"temporaryMemoryBytes": 128.0, "messageConversionsTime": 0.25}
 
 
+@pytest.mark.parametrize(
+    ("name", "key"), [("GROUP_COORDINATOR", 10), ("FIND_COORDINATOR", 10), ("ELECT_PREFERRED_LEADERS", 43)]
+)
+def test_apis_have_names_of_earlier_releases(name: str, key: int) -> None:
+    line = parsed(SINCE_1_0.replace("=PRODUCE,", f"={name},").replace("{acks=-1,timeout=30000,numPartitions=1}", ""))
+    assert (line.header.api_key, line.request_text) == (key, None)
+
+
 def test_lines_of_0_9() -> None:
     told = [(parsed(text).header, parsed(text)) for text in AT_0_9]
     assert [(header.api_key, header.api_version, header.client_id) for header, _ in told] == [
