@@ -47,6 +47,7 @@ def test_reports_of_the_pipeline_link_to_the_same_places() -> None:
     for message in requests:
         newest = message.valid.high
         assert here.api(message.name.removesuffix("Request"), [newest - 1, newest]) == place_of(message, newest)
+        assert here.api(message.name.removesuffix("Request"), [newest, newest + 1]) == place_of(message, newest)
         assert here.api(message.name.removesuffix("Request"), [newest + 1]).endswith(".html#request")
     assert here.api("Unknown", [1]) == ""
 

@@ -166,7 +166,25 @@ def test_client_and_broker_of_two_releases() -> None:
     assert (found[4].version, found[4].reason) == (None, "broker")
     assert (found[88].version, found[88].reason) == (None, "client")
     assert {choice.name for choice in found.failed if choice.reason == "client too old"} == {"AlterPartition"}
+    assert not {"client", "broker"} & {choice.reason for choice in found.failed}
     assert not found.blind
+
+
+def test_peers_that_are_newer_than_all_releases() -> None:
+    assert negotiate({"Fetch": (0, 99)}, {"Fetch": (4, 99)})[1].version == 99
+    assert negotiate({"Fetch": (0, 99)}, {"Fetch": (90, 99)})[1].version == 99
+
+
+def test_an_api_has_the_name_of_the_newest_release_that_has_it() -> None:
+    newest = {api.key: api.name for release in RELEASES.values() for api in release.apis.values()}
+    versions = dict.fromkeys(newest, range(1))
+    assert {key: choice.name for key, choice in negotiate(versions, versions).items()} == newest
+
+
+@pytest.mark.parametrize("text", ["3-", "-3", "a", "1-2-3"])
+def test_what_is_no_range_of_versions(text: str) -> None:
+    with pytest.raises(ValueError, match="invalid literal"):
+        negotiate({"Fetch": text}, "4.1.1")
 
 
 def test_a_broker_that_advertises_what_it_refuses() -> None:

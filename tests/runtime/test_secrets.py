@@ -19,13 +19,22 @@ from kwire.guide import Guide
 from kwire.interpreter import large
 from kwire.json_form import JsonFormError
 from kwire.logs import decode_record
+from kwire.logs.json_text import redacted_json
 from kwire.message import Message, Struct
 from kwire.policy import LIKE_KAFKA
 from kwire.protocol import Request
 from kwire.records import Record, RecordsError, encode_batch, read_batches
 from kwire.redaction import redacted, redacted_bytes
 from kwire.schema import BLOBS, struct_class, walk
-from kwire.secrets import HIDDEN, METADATA_TOPIC, METADATA_TOPIC_ID, SECRETS, is_sensitive
+from kwire.secrets import (
+    CONNECT_SECRETS,
+    HIDDEN,
+    METADATA_TOPIC,
+    METADATA_TOPIC_ID,
+    SECRETS,
+    is_sensitive,
+    may_contain,
+)
 from kwire.trace import (
     Trace,
     annotate,
@@ -264,9 +273,40 @@ def test_what_is_of_an_unknown_api_or_version_in_an_envelope_is_taken_out(api_ke
     assert redacted(PROTOCOL, EnvelopeResponse(response_data=answer), asked).response_data == b""
 
 
-def test_a_request_without_secrets_is_left_in_its_envelope() -> None:
-    asked = PROTOCOL.encode_request(HeartbeatRequest(group_id="g"), 4, correlation_id=3, client_id="c")
-    assert redacted(PROTOCOL, EnvelopeRequest(request_data=asked)).request_data == asked
+@pytest.mark.parametrize("rest", [b"", b"more"], ids=["whole", "with bytes that Kafka ignores"])
+def test_what_has_no_secrets_is_left_in_its_envelope(rest: bytes) -> None:
+    payload = PROTOCOL.encode_request(HeartbeatRequest(group_id="g"), 4, correlation_id=3, client_id="c")
+    assert redacted(PROTOCOL, EnvelopeRequest(request_data=payload + rest)).request_data == payload + rest
+    asked, answer = PROTOCOL.decode_request(payload), PROTOCOL.encode_response(
+        HeartbeatResponse(), 4, correlation_id=3
+    )
+    assert redacted(PROTOCOL, EnvelopeResponse(response_data=answer + rest), asked).response_data == answer + rest
+
+
+@pytest.mark.parametrize("value", ["", None])
+def test_a_setting_without_a_value_stays_without(value: str | None) -> None:
+    resource = AlterConfigsResource(configs=[AlterableConfig(name="sasl.jaas.config", value=value)])
+    message = AlterConfigsRequest(resources=[resource])
+    assert redacted(PROTOCOL, message) is message
+
+
+@pytest.mark.parametrize(
+    ("message", "seen", "secret"),
+    [
+        ("FetchResponse", b"...__cluster_metadata...", True),
+        ("FetchResponse", b"..." + METADATA_TOPIC_ID + b"...", True),
+        ("FetchResponse", b"..." + bytes(16), False),
+        ("SaslAuthenticateRequest", b"", True),
+        ("HeartbeatRequest", b"__cluster_metadata", False),
+    ],
+)
+def test_what_the_first_bytes_of_a_message_may_have(message: str, seen: bytes, secret: bool) -> None:
+    assert may_contain(message, seen) is secret
+
+
+def test_of_a_session_key_all_but_the_key_is_shown() -> None:
+    data = b'{"algorithm": "HmacSHA256", "creation-timestamp": 5, "key": "hunter2"}'
+    assert redacted_json(data, CONNECT_SECRETS["SessionKey"]) == data.replace(b"hunter2", HIDDEN.encode())
 
 
 def test_the_response_in_an_envelope_takes_its_request_to_be_read() -> None:

@@ -50,6 +50,8 @@ def test_it_is_bytes(value: Uuid) -> None:
         "A" * 21,
         "A" * 23,
         "A" * 24,
+        "A" * 22 + "==",
+        "A" * 22 + "\n",
         "AAAAAAAAAAAAAAAAAAAAA!",
         "AAAAAAAAAAAAAAAAAAAAA ",
         "AAAAAAAAAAAAAAAAAAAAA\n",
