@@ -392,6 +392,8 @@ def test_metrics_of_kwire_itself_are_none_of_a_broker(tmp_path: Path) -> None:
 def test_spark_reads_the_same(spark: Any, tmp_path: Path) -> None:
     from kwire_spark import read_clients
 
+    with pytest.raises(Exception, match="no DeprecatedRequestsPerSec"):
+        read_clients(made(tmp_path), spark=spark, mode="failfast").table.collect()
     rows = [row.asDict() for row in read_clients(SAMPLE / "exporter.prom", spark=spark).table.collect()]
     assert counts(rows) == truth()
     options = ["--engine", "spark", SAMPLE / "traffic.pcap.gz", SAMPLE / "exporter.prom"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from datetime import UTC, datetime
 from typing import Any
 
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from kwire_inspect.row_layout import BATCH_BYTES
 from kwire_inspect.schemas import TIME
 from kwire_inspect.tables.relations import Database, LocalTable, collect, expand_struct, explode, map_batches, query
+from kwire_spark.relations import _in_utc
 from tests.effort import examples
 
 PLACES = pa.schema([("time", TIME), ("source", pa.string()), ("position", pa.int64())])
@@ -60,6 +62,16 @@ def test_times_are_those_of_utc_and_steps_are_rounded_down() -> None:
     assert collect(steps, places=places) == [{"time": when, "step": -1}, {"time": None, "step": None}]
     (batch,) = places.batches(PLACES)
     assert batch.column("time").to_pylist() == [when, None]
+
+
+def test_times_that_spark_returns_are_local_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    time.tzset()
+    try:
+        assert _in_utc(datetime(2026, 1, 1, 9)) == datetime(2026, 1, 1, tzinfo=UTC)
+    finally:
+        monkeypatch.undo()
+        time.tzset()
 
 
 def test_lists_have_a_size_and_a_row_for_each_element() -> None:

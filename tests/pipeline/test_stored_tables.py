@@ -13,13 +13,16 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
+from pyspark.sql import SparkSession
 
 from kwire.command import main as run
+from kwire_inspect.inputs import find
 from kwire_inspect.readers.stored import ROWS, stored_batches
 from kwire_inspect.schemas import CLIENTS, EXCHANGES, PROBLEMS
 from kwire_inspect.stored import Origin, StoredTable, are_complete, of_clients, parquet_files, stored_tables
 from kwire_inspect.tables.clients import clients
 from kwire_inspect.tables.files import write_parquet
+from kwire_spark.reading import read_clients, read_exchanges
 from tests.pipeline.capture_files import Conversation, packets, recorded, write_pcap
 from tests.pipeline.report_rows import client, clients_of, exchange
 from tests.pipeline.small_sample import left_behind
@@ -212,6 +215,26 @@ def test_a_table_is_known_by_its_marker_and_its_columns(tmp_path: Path) -> None:
     assert stored_tables(str(table)) == []
     (table / "_kwire").unlink()
     assert stored_tables(str(table)) == []
+
+
+def test_spark_reads_clients_with_what_their_folder_says(spark: SparkSession, tmp_path: Path) -> None:
+    folder, origin = tmp_path / "a[b]{c}*", Origin("2 captures", (("a.pcap", "empty file"),), "today")
+    written(folder, "clients", some(client(), client(1)), origin)
+    unread = {"problem": "cut off", "places": 1, "connections": 0, "unread": 5, "source": "a", "position": 7}
+    write_parquet([pa.RecordBatch.from_pylist([unread], PROBLEMS)], PROBLEMS, str(folder), "problems", origin=origin)
+    written(folder, "exchanges", pa.Table.from_pylist([exchange()] * 3, EXCHANGES), origin)
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / "a.prom").touch()
+    seen = read_clients(find([folder]), spark=spark)
+    assert (seen.table.count(), [row.unread for row in seen.problems.collect()]) == (2, [5])
+    assert (seen.origin.inputs, seen.origin.skipped, seen.complete) == (origin.inputs, origin.skipped, True)
+    both = read_clients(find([folder]), find([tmp_path / "b"]), spark=spark)
+    assert both.origin.skipped == ((f"{tmp_path}/b/a.prom", "empty file"), *origin.skipped)
+    assert both.origin.inputs == "2 captures; no inputs"
+    shutil.rmtree(folder / "problems")
+    assert not read_clients(find([folder]), spark=spark).complete
+    with pytest.raises(ValueError, match="unknown column nothing, expected one of source, "):
+        read_exchanges(columns=["api", "nothing"], spark=spark)
 
 
 def test_times_as_spark_writes_them_may_be_of_any_year(tmp_path: Path) -> None:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest.mock import MagicMock
 
 import pyarrow as pa
+import pytest
 from pyspark.sql import SparkSession
 
+from kwire.protocol import MessageRegistry
 from kwire.uuids import Uuid
 from kwire_inspect.schemas import EXCHANGES
 from kwire_inspect.tables.names import NO_ID, TOPICS, named, names_of, topic_names_in, with_names
@@ -23,6 +26,7 @@ from kwire_kafka.api.assign_replicas_to_dirs import AssignReplicasToDirsRequestT
 from kwire_kafka.api.create_topics import CreatableTopicResult
 from kwire_kafka.api.fetch import FetchableTopicResponse
 from kwire_kafka.api.metadata import MetadataResponseTopic
+from kwire_spark import topics
 from kwire_spark.topics import topic_names, with_topic_names
 from kwire_spark.typed import messages
 from tests.pipeline.report_rows import DATABASE, exchange, in_spark
@@ -81,6 +85,19 @@ def metadata(name: str, id: Uuid = ORDERS) -> MetadataResponse:
 
 def created(name: str, id: Uuid = ORDERS) -> CreateTopicsResponse:
     return CreateTopicsResponse(topics=[CreatableTopicResult(name=name, topic_id=id)])
+
+
+def test_names_are_told_by_messages_of_the_package(newer: MessageRegistry, monkeypatch: pytest.MonkeyPatch) -> None:
+    stand_in: Any = MagicMock()
+    for name in ("F", "names_of", "messages", "typed_records"):
+        monkeypatch.setattr(topics, name, getattr(stand_in, name))
+    topic_names(MagicMock(columns=["response"]), MagicMock(columns=["key"]), protocol=newer)
+    assert [call.args[1:] for call in stand_in.messages.mock_calls if call.args and call.args[-1] is newer] == [
+        ("Metadata", ("response",), newer),
+        ("CreateTopics", ("response",), newer),
+    ]
+    (_, *kind), _ = stand_in.typed_records.call_args
+    assert kind == ["TopicRecord", newer]
 
 
 def test_structs_with_an_id_alone_get_a_name(spark: SparkSession) -> None:

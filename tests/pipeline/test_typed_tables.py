@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
+from unittest.mock import MagicMock
 
 import pyarrow as pa
 import pytest
@@ -11,11 +12,15 @@ from pyspark.sql import DataFrame, SparkSession
 
 from kwire.errors import UnknownApiError
 from kwire.logs import committed_offsets, internal_records
+from kwire.protocol import MessageRegistry
 from kwire_inspect.schemas import EXCHANGES, RECORDS
+from kwire_inspect.tables.record_structs import RecordStructs, record_kind
+from kwire_inspect.tables.structs import ExchangeStructs
 from kwire_kafka import PROTOCOL, HeartbeatRequest, MetadataRequest, MetadataResponse
 from kwire_kafka.arrow import ARROW
+from kwire_spark import typed
 from kwire_spark.typed import messages, typed_records
-from kwire_spark.types import spark_type
+from kwire_spark.types import spark_schema, spark_type
 from tests.properties.values import FIXED, make
 
 LOG = "tests/data/logs/4.1.1/__consumer_offsets-0"
@@ -74,6 +79,18 @@ def test_names_of_apis(exchanges: DataFrame) -> None:
         messages(exchanges, "Ping")
     with pytest.raises(ValueError, match="expected parts request and response, got body"):
         messages(exchanges, "Metadata", ["body"])
+
+
+def test_workers_get_the_package_and_the_limit(newer: MessageRegistry, monkeypatch: pytest.MonkeyPatch) -> None:
+    given: Any = MagicMock()
+    given.schema = spark_schema(EXCHANGES)
+    messages(given, "Metadata", ("request",), newer, max_decoded=7)
+    (of_workers, _), _ = given.where().drop().mapInArrow.call_args
+    assert of_workers == ExchangeStructs(METADATA, ("request",), newer, 7)
+    monkeypatch.setattr(typed, "is_of", lambda *_: None)
+    typed_records(given, "ConnectorConfig", newer, max_decoded=7)
+    (of_workers, _), _ = given.where().mapInArrow.call_args
+    assert of_workers == RecordStructs(record_kind("ConnectorConfig", newer), newer, 7)
 
 
 def test_records_of_connectors_have_json(spark: SparkSession) -> None:

@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
+from unittest.mock import MagicMock, call
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -18,14 +19,18 @@ from pyspark.sql import SparkSession
 from rich.console import Console
 
 from kwire.command import main as run
+from kwire.errors import KwireError
+from kwire.protocol import MessageRegistry
 from kwire_inspect.command.engines import LocalEngine
 from kwire_inspect.command.live import live_report
 from kwire_inspect.reasons import TLS
 from kwire_inspect.reports.client_usage import Client, Use
 from kwire_inspect.reports.judgement import Judgement
 from kwire_inspect.schemas import CLIENTS, PROBLEMS
+from kwire_inspect.tables.clients import EXCHANGE_COLUMNS
 from kwire_inspect.tables.files import write_parquet
 from kwire_kafka import PROTOCOL
+from kwire_spark.command import watch
 from kwire_spark.command.watch import ProgressPrinter
 from tests.pipeline.capture_files import packets, recorded, write_pcap
 from tests.pipeline.report_rows import client, clients_of
@@ -49,6 +54,56 @@ LONGEST = 300.0
 def test_wrong_usage(capsys: pytest.CaptureFixture[str], arguments: list[str], told: str) -> None:
     assert run(["watch", *arguments]) == 2
     assert told in capsys.readouterr().err
+
+
+@pytest.fixture
+def stream(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Stands in for Spark, and notes what it is told; its query has ended."""
+    spark = MagicMock()
+    monkeypatch.setattr("kwire_spark.session.spark_session", spark.session)
+    monkeypatch.setattr("kwire_spark.streams.connections.follow", spark.follow)
+    monkeypatch.setattr("kwire_spark.streams.keeping.keep_clients", spark.keep)
+    query = spark.keep().trigger().start()
+    query.isActive, query.recentProgress, query.status = False, [], {"isDataAvailable": False}
+    query.exception.return_value = None
+    spark.keep.reset_mock()
+    spark.query = query
+    return spark
+
+
+def test_what_the_stream_is_told(stream: Any, tmp_path: Path, newer: MessageRegistry) -> None:
+    (tmp_path / "keys").touch()
+    keys, out = str(tmp_path / "keys"), str(tmp_path / "out")
+    given = ["--ports", "9092,9094", "--late", "3 hours", "--table-format", "csv", "--key-log", keys]
+    more = ["--protocol", newer.package, "--master", "local[3]", "--out", out]
+    assert run(["watch", str(tmp_path), *given, *more, "-q"]) == 0
+    assert stream.session.call_args == call("local[3]", brief=False)
+    _, told = stream.follow.call_args
+    assert told == {
+        "rows": "exchanges",
+        "columns": EXCHANGE_COLUMNS,
+        "ports": {9092, 9094},
+        "late": "3 hours",
+        "protocol": newer,
+        "key_log": keys,
+    }
+    assert stream.keep.call_args == call(stream.follow(), out, format="csv", inputs=f"captures in {tmp_path}")
+    assert stream.keep().trigger.call_args == call(processingTime="1.0 seconds")
+    assert run(["watch", str(tmp_path), "--once", "--out", out, "-q"]) == 0
+    assert stream.keep().trigger.call_args == call(availableNow=True)
+
+
+def test_it_ends_after_a_time_and_says_why_the_stream_failed(
+    stream: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(watch, "POLL_SECONDS", 0.01)
+    stream.query.isActive, stream.query.status["isTriggerActive"] = True, False
+    stream.query.exception.return_value = KwireError("the stream broke")
+    began = time.monotonic()
+    assert run(["watch", str(tmp_path), "--for", "1s", "--out", str(tmp_path / "out"), "-q"]) == 3
+    assert 1 <= time.monotonic() - began < 30
+    assert capsys.readouterr().err == "kwire: the stream broke\n"
+    stream.query.stop.assert_called_once_with()
 
 
 def test_it_runs_until_it_is_interrupted(

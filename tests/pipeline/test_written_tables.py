@@ -7,21 +7,27 @@ import os
 from datetime import UTC, datetime
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from pyarrow import parquet
 from pyspark.sql import SparkSession
 
 from kwire_inspect.csv_cells import csv_cell
-from kwire_spark.writing import write
+from kwire_inspect.schemas import CLIENTS
+from kwire_inspect.stored import Origin
+from kwire_inspect.tables.clients import clients
+from kwire_spark.writing import check_folder, write, write_clients
+from tests.pipeline.report_rows import client
 from tests.pipeline.report_samples import ACTED_ON, INVISIBLE
 
 
 def test_writing_twice_is_writing_once(spark: SparkSession, tmp_path: Path) -> None:
     table = spark.range(100)
     for _ in range(2):
-        path = write(table, str(tmp_path), "numbers")
+        path = write(table, f"{tmp_path}/", "numbers", origin=Origin("2 captures", (("a", "empty"),)))
         assert path == f"{tmp_path}/numbers"
         assert spark.read.parquet(path).count() == 100
+        assert Origin.read(Path(path)) == Origin("2 captures", (("a", "empty"),))
     assert [entry.name for entry in tmp_path.iterdir()] == ["numbers"]
 
 
@@ -38,10 +44,11 @@ def test_cells_of_a_table_in_csv_are_those_of_a_report(spark: SparkSession, tmp_
         "1 \U0001f600 ö\u3042",
     ]
     table = spark.createDataFrame([(number, text) for number, text in enumerate(texts)], "n int, `client.id` string")
-    path = write(table.coalesce(1), str(tmp_path), "texts", "csv", quoteAll="true")
+    path = write(table.coalesce(1), str(tmp_path), "texts", "CSV", quoteAll="true")
     lines = next(Path(path).glob("*.csv")).open(encoding="utf-8", newline="")
     rows = list(csv.reader(lines, doublequote=False, escapechar="\\"))  # as Spark writes it
     assert [text for _, text in rows] == [csv_cell(text or "") for text in texts]
+    assert Origin.read(Path(path)) is not None, "replaced as a folder of files"
 
 
 def test_a_job_that_fails_leaves_the_old_table(spark: SparkSession, tmp_path: Path) -> None:
@@ -62,7 +69,8 @@ def test_only_the_user_can_read_a_table(spark: SparkSession, tmp_path: Path) -> 
 
 
 def test_a_date_is_that_of_utc_and_null_without_a_time(spark: SparkSession, tmp_path: Path) -> None:
-    times = [datetime(2026, 1, 1, 23, 59, 59, tzinfo=UTC), datetime(2026, 1, 2, 0, 0, tzinfo=UTC), None]
+    days = [datetime(2026, 1, 1, 23, 59, 59, tzinfo=UTC), datetime(2026, 1, 2, tzinfo=UTC)]
+    times = [*days, datetime(1969, 12, 31, 23, tzinfo=UTC), None]
     table = spark.createDataFrame([(time,) for time in times], "time timestamp").coalesce(1)
     spark.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
     try:
@@ -70,7 +78,8 @@ def test_a_date_is_that_of_utc_and_null_without_a_time(spark: SparkSession, tmp_
     finally:
         spark.conf.set("spark.sql.session.timeZone", "UTC")
     folders = sorted(entry.name for entry in (tmp_path / "times").iterdir() if entry.is_dir())
-    assert folders == ["date=2026-01-01", "date=2026-01-02", "date=__HIVE_DEFAULT_PARTITION__"]
+    dates = ["1969-12-31", "2026-01-01", "2026-01-02", "__HIVE_DEFAULT_PARTITION__"]
+    assert folders == [f"date={date}" for date in dates]
 
 
 def test_folders_are_by_the_columns_asked_for_and_by_date_within(spark: SparkSession, tmp_path: Path) -> None:
@@ -90,6 +99,22 @@ def test_large_rows_are_few_in_a_row_group(spark: SparkSession, tmp_path: Path) 
     values = spark.createDataFrame([(bytearray(os.urandom(4 << 20)),) for _ in range(8)], "value binary").coalesce(1)
     (file,) = Path(write(values, str(tmp_path), "large")).glob("*.parquet")
     assert parquet.ParquetFile(file).num_row_groups >= 2
+
+
+def test_clients_are_two_tables_of_a_file_each(spark: SparkSession, tmp_path: Path) -> None:
+    rows = [{name: row.get(name) for name in CLIENTS.names} for row in (client(), client(1))]
+    table = spark.createDataFrame(pa.Table.from_pylist(rows, CLIENTS)).repartition(2)
+    origin = Origin("a capture", (), "today")
+    write_clients(clients(table, origin=origin), str(tmp_path), "json")
+    for name, count in (("clients", 2), ("problems", 0)):
+        assert Origin.read(tmp_path / name) == origin
+        assert sum(len(file.read_text().splitlines()) for file in (tmp_path / name).glob("*.json")) == count
+    assert len([*(tmp_path / "clients").glob("*.json")]) == 1
+
+
+def test_a_folder_that_was_tried_is_empty_again(spark: SparkSession, tmp_path: Path) -> None:
+    check_folder(spark, f"{tmp_path}/")
+    assert not [*tmp_path.glob("*kwire*")]
 
 
 def test_any_format_of_spark(spark: SparkSession, tmp_path: Path) -> None:
