@@ -12,7 +12,8 @@ from kwirec.diagnostics.source import Source
 from kwirec.dump import dump_schema
 from kwirec.frontend import parse
 from kwirec.ir import Schema, resolve
-from kwirec.ir.schema import IMPLICIT, ArrayType, Message, PrimitiveType, StructType, base_type
+from kwirec.ir.schema import IMPLICIT, ArrayType, Message, PrimitiveType, StructType, base_type, name_overlap
+from kwirec.ir.sites import sites_of
 
 
 def run(*texts: str) -> tuple[Schema, Report]:
@@ -203,3 +204,33 @@ def test_the_log_of_a_record_is_its_module_or_else_its_folder() -> None:
         schema = resolve([parse(source, Report())], Report())
         assert [message.log for message in schema.messages] == logs
         assert [message.is_rpc for message in schema.messages] == [True, True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("some", "others", "share"), [("AB", "ABCD", 0.5), ("ABC", "A", 1 / 3), ("A", "A", 1), ("", "", 0)]
+)
+def test_names_overlap_by_their_share_of_the_longer_list(some: str, others: str, share: float) -> None:
+    assert name_overlap(map(PrimitiveType, some), map(PrimitiveType, others)) == share
+
+
+def test_a_path_leads_to_a_field_through_all_inline_structs() -> None:
+    """A common struct has no one place, so paths start with its name. A tag counts where the field is there."""
+    tagged = '{ "name": "D", "type": "int8", "versions": "2+", "taggedVersions": "0+", "tag": 0 }'
+    inner = f'{{ "name": "B", "type": "[]Inner", "versions": "0+", "fields": [ {{ "name": "C", {INT} }} ] }}'
+    fields = (
+        f'{{ "name": "A", "type": "Outer", "versions": "1+", "fields": [ {inner} ] }},'
+        '{ "name": "S", "type": "[]Shared", "versions": "0+" }'
+    )
+    schema, _ = run(
+        data(fields, f', "commonStructs": [ {{ "name": "Shared", "versions": "0+", "fields": [ {tagged} ] }} ]')
+    )
+    [site] = sites_of(schema)
+    assert [struct.path for struct in site.structs] == [None, "A", "A.B", "Shared"]
+    assert [(field.path, sorted(field.live)) for field in site.fields] == [
+        ("A", [1, 2, 3]),
+        ("S", [0, 1, 2, 3]),
+        ("A.B", [1, 2, 3]),
+        ("A.B.C", [1, 2, 3]),
+        ("Shared.D", [2, 3]),
+    ]
+    assert [sorted(field.live_tagged) for field in site.fields if field.field.tag == 0] == [[2, 3]]
