@@ -17,7 +17,7 @@ from syrupy.assertion import SnapshotAssertion
 import kwire_kafka
 from kwire.command import main
 from kwire.schema import description, fields, valid_version, walk
-from kwire_kafka import PROTOCOL, FetchRequest
+from kwire_kafka import PROTOCOL, DeleteTopicsResponse, FetchRequest
 from kwire_kafka.api.fetch import FetchTopic
 
 ROOT = Path(__file__).parents[2]
@@ -104,6 +104,15 @@ def test_every_field_has_a_description() -> None:
     for name in PROTOCOL:
         for path, owner, field in walk(PROTOCOL[name]):
             assert description(owner, field.name), f"{name}.{path}"
+
+
+def test_each_name_of_a_field_in_json_is_one() -> None:
+    """Also where a former name differs from the current one in the case of its first letter alone."""
+    for name in PROTOCOL:
+        for _, _, field in walk(PROTOCOL[name]):
+            assert len(set(field.json_names)) == len(field.json_names)
+    (throttled,) = [field for field in fields(DeleteTopicsResponse) if field.name == "throttle_time_ms"]
+    assert (throttled.former_names, throttled.json_names) == (("throttleTimeMs",), ("throttleTimeMs",))
 
 
 def test_fields_of_a_version() -> None:
