@@ -58,7 +58,7 @@ def test_a_bucket_is_tried_unless_spark_has_settings_of_its_own(
     monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", classes)
     (tmp_path / "spark-defaults.conf").write_text(settings)
     monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
-    assert checked_output("s3://bucket/a") == "s3a://bucket/a"
+    assert checked_output("S3://bucket/a") == "s3a://bucket/a"
 
 
 def test_a_bucket_that_only_reads_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,6 +10,7 @@ import tempfile
 from io import StringIO
 from pathlib import Path
 from typing import Any
+from unittest.mock import MagicMock, call
 
 import pytest
 from pyspark.errors import AnalysisException
@@ -152,6 +153,46 @@ def test_a_session_listens_on_loopback_only(spark: SparkSession) -> None:
     assert listening
     loopback = "0100007F", "0000000000000000FFFF00000100007F", "00000000000000000000000001000000"
     assert not [address for address in listening if address.partition(":")[0] not in loopback]
+
+
+@pytest.mark.parametrize(
+    ("given", "own", "expected"),
+    [
+        ({}, (), {}),
+        ({"AWS_ENDPOINT_URL": "b"}, (), {"endpoint": "b", "path.style.access": "true"}),
+        ({"AWS_ENDPOINT_URL": "b", "AWS_ENDPOINT_URL_S3": "a"}, (), {"endpoint": "a", "path.style.access": "true"}),
+        ({"AWS_ENDPOINT_URL": "b"}, ("endpoint",), {"path.style.access": "true"}),
+        ({"AWS_REGION": "r", "AWS_DEFAULT_REGION": "d"}, (), {"endpoint.region": "r"}),
+        ({"AWS_DEFAULT_REGION": "d"}, (), {"endpoint.region": "d"}),
+        ({"AWS_DEFAULT_REGION": "d"}, ("endpoint.region",), {}),
+    ],
+)
+def test_spark_has_the_endpoint_and_region_of_the_inputs_unless_it_has_its_own(
+    monkeypatch: pytest.MonkeyPatch, given: dict[str, str], own: tuple[str, ...], expected: dict[str, str]
+) -> None:
+    for name in ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "AWS_REGION", "AWS_DEFAULT_REGION"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+    configuration = MagicMock()
+    configuration.getPropertySources.side_effect = lambda name: (
+        ["spark-defaults.conf"] if name.removeprefix("fs.s3a.") in own else ["core-default.xml"]
+    )
+    start._use_environment(configuration)
+    assert configuration.set.mock_calls == [call(f"fs.s3a.{name}", value) for name, value in expected.items()]
+
+
+def test_workers_get_few_large_rows_at_a_time(spark: SparkSession) -> None:
+    def sizes(batches: Any) -> Any:
+        import pyarrow as pa
+
+        for batch in batches:
+            yield pa.RecordBatch.from_pydict({"size": [batch.nbytes]})
+
+    large = spark.range(12, numPartitions=1).selectExpr("repeat('x', 5000000) AS text")
+    found = [row.size for row in large.mapInArrow(sizes, "size bigint").collect()]
+    assert sum(found) > 60_000_000
+    assert max(found) < 25_000_000
 
 
 def test_the_heap_is_bounded() -> None:

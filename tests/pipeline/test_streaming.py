@@ -11,6 +11,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast, get_args
+from unittest.mock import MagicMock
 
 import pandas as pd
 import pyarrow as pa
@@ -25,6 +26,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from kwire.connection.events import CLIENT, SERVER
 from kwire.message import Message
+from kwire.protocol import MessageRegistry
 from kwire.records import Record, encode_batch
 from kwire.secrets import METADATA_TOPIC_ID
 from kwire_inspect.capture import Peer, read_pieces
@@ -32,7 +34,7 @@ from kwire_inspect.capture.files import file_packets
 from kwire_inspect.capture.packets import Packet, reverse
 from kwire_inspect.connections import frame_batches
 from kwire_inspect.connections.direction_detection import NOT_YET
-from kwire_inspect.connections.projection import TABLES, ConnectionProjection, Table
+from kwire_inspect.connections.projection import TABLES, Budget, ConnectionProjection, Table
 from kwire_inspect.options import Options
 from kwire_inspect.reasons import NO_FRAME, PARTIAL, STRAY, UNDECIDED
 from kwire_inspect.row_layout import LAYOUTS, Row
@@ -366,6 +368,25 @@ def test_a_connection_whose_client_is_not_known_yet_stores_nothing_of_it(tmp_pat
     assert [row["reason"] for row in rows if row["kind"] == "skipped"][:1] == [NOT_YET]
     found = [(row["server_port"], row["error_codes"]) for row in rows if row["error_codes"]]
     assert found[-1] == (31999, [27])
+
+
+def test_what_a_stream_is_told_comes_to_its_workers(
+    tmp_path: Path, newer: MessageRegistry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pyspark.sql.functions.unix_micros", lambda column: column)
+    (tmp_path / "keys").touch()
+    given: Any = MagicMock()
+    keys, held = str(tmp_path / "keys"), 1 << 40
+    told: dict[str, Any] = {"rows": "exchanges", "columns": ["api"], "ports": [9092], "protocol": newer}
+    follow(given, **told, key_log=keys, late="3 hours", idle_seconds=1.5, max_decoded=7, max_held=held)
+    timed = given.withColumn()
+    timed.withWatermark.assert_called_once_with("time", "3 hours")
+    (advance, columns, *_), _ = timed.withWatermark().groupBy().applyInPandasWithState.call_args
+    job: Follower = advance.__self__
+    assert (job.ports, job.idle_ms, job.held, job.key_log) == ({9092}, 1500, held, keys)
+    projection = job.projection
+    assert (projection.table, projection.protocol, projection.budget) == ("exchanges", newer, Budget(7, held))
+    assert columns.names == projection.schema.names == ["api"]
 
 
 def test_batches_of_a_stream_end_without_secrets(tmp_path: Path) -> None:

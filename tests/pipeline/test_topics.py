@@ -108,7 +108,8 @@ def test_structs_with_an_id_alone_get_a_name(spark: SparkSession) -> None:
         EXCHANGES,
         exchange(73, 0, request=PROTOCOL.encode_request(request, version=0, correlation_id=1), response=None),
     )
-    names = spark.createDataFrame([(str(ORDERS), "orders")], "topic_id string, topic string")
+    named = [(str(ORDERS), "orders"), (None, "a name without an id")]
+    names = spark.createDataFrame(named, "topic_id string, topic string")
     (row,) = with_topic_names(messages(table, "AssignReplicasToDirs"), names).collect()
     (directory,) = row["request"]["directories"]
     assert [(one["topic_id"], one["topic"]) for one in directory["topics"]] == [

@@ -16,7 +16,7 @@ from kwire_inspect.csv_cells import csv_cell
 from kwire_inspect.schemas import CLIENTS
 from kwire_inspect.stored import Origin
 from kwire_inspect.tables.clients import clients
-from kwire_spark.writing import check_folder, write, write_clients
+from kwire_spark.writing import check_folder, exists, write, write_clients
 from tests.pipeline.report_rows import client
 from tests.pipeline.report_samples import ACTED_ON, INVISIBLE
 
@@ -110,6 +110,14 @@ def test_clients_are_two_tables_of_a_file_each(spark: SparkSession, tmp_path: Pa
         assert Origin.read(tmp_path / name) == origin
         assert sum(len(file.read_text().splitlines()) for file in (tmp_path / name).glob("*.json")) == count
     assert len([*(tmp_path / "clients").glob("*.json")]) == 1
+
+
+def test_a_table_that_a_killed_job_moved_away_is_there_again(spark: SparkSession, tmp_path: Path) -> None:
+    path = Path(write(spark.range(3), str(tmp_path), "numbers"))
+    path.rename(tmp_path / "_numbers.replaced")
+    assert exists(spark, str(path))
+    assert [one.name for one in tmp_path.iterdir()] == ["numbers"]
+    assert not exists(spark, f"{path}2")
 
 
 def test_a_folder_that_was_tried_is_empty_again(spark: SparkSession, tmp_path: Path) -> None:
