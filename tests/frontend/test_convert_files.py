@@ -79,3 +79,16 @@ def test_enums_and_messages_without_requests_have_a_file_each_for_franz_go(tmp_p
     assert list(found.texts) == ["enums", "misc"]
     enums = found.texts["enums"]
     assert enums.index("Phase int") < enums.index("Tide int")
+
+
+@pytest.mark.parametrize(("uses", "label"), [(1, ""), (2, "the first of 2"), (3, "the first of 3")])
+def test_what_franz_go_has_no_word_for_is_told_once_with_the_number_of_its_uses(
+    tmp_path: Path, uses: int, label: str
+) -> None:
+    fields = [field(name, "int8", ignorable=True) for name in "ABC"[:uses]]
+    (tmp_path / "AskRequest.json").write_text(request(*fields, name="AskRequest"))
+    report = Report()
+    convert([tmp_path / "AskRequest.json"], report, to="krammar", out=tmp_path / "out", dialect="franz-go")
+    assert [(one.message, one.primary.text) for one in report.diagnostics if "ignorable" in one.message] == [
+        ("franz-go's notation has no place for `ignorable`, which `AskRequest` has", label)
+    ]

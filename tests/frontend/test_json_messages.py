@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
+from kwirec.diagnostics.diagnostic import Report
+from kwirec.diagnostics.source import Source
 from kwirec.dump import dump_syntax
-from kwirec.frontend import FieldDecl, MessageDecl
+from kwirec.frontend import FieldDecl, MessageDecl, parse, parse_errors
 from kwirec.frontend.syntax import ATTRIBUTES, StructDecl
 from kwirec.versions import NONE, VersionRange
 
@@ -204,3 +206,68 @@ def test_empty_file(parsed: Any, text: str) -> None:
 
 def test_empty_bundle_is_reported_too(parsed: Any) -> None:
     assert parsed("\n", name="a.jsonl")[1].startswith("error[K007]")
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "code"),
+    [
+        ("1", "1", "K008"),
+        ("[1, {}]", "[ 1, { } ]", "K008"),
+        ("1", "true", "K012"),
+        ("1", '"1"', "K012"),
+        ('{ "0": 1 }', '{ "1": 1 }', "K012"),
+    ],
+)
+def test_an_attribute_that_is_written_twice_says_the_same_or_not(first: str, second: str, code: str) -> None:
+    """Every repetition is compared with what was written first."""
+    text = f'{{ {HEAD}, "fields": [], "apiKey": {first}, "apiKey": {second}, "apiKey": {second} }}'
+    report = Report()
+    parse(Source("Clock.json", text), report)
+    found = [one for one in report.diagnostics if one.code.number in ("K008", "K012")]
+    assert [one.code.number for one in found] == [code, code]
+    start = text.index('"apiKey"')
+    assert [[label.span.start for label in one.others] for one in found] == [[start], [start]]
+
+
+def test_null_in_place_of_a_list_is_an_empty_one(parsed: Any) -> None:
+    message = one_message(parsed, f'{{ {HEAD}, "fields": null, "listeners": null, "aliases": null }}')
+    assert (message.fields, message.listeners, message.aliases) == ((), (), ())
+
+
+def test_errors_are_told_apart_by_code_and_name() -> None:
+    def problems(*errors: tuple[int, str, str]) -> list[str]:
+        listed = [
+            {"code": code, "name": name, "retriable": False, "about": "x", "since": since}
+            for code, name, since in errors
+        ]
+        report = Report()
+        assert len(parse_errors([Source("errors.json", json.dumps(listed))], report)) == len(errors)
+        return [f"{one.message}: {one.primary.text}" for one in report.diagnostics]
+
+    assert problems((-0x8000, "LOW", "2.0"), (0x7FFF, "HIGH_2", "0.8.1")) == []
+    assert problems((-0x8001, "LOW", "1")) == ["`-32769` cannot identify an error: codes are int16"]
+    assert problems((0x8000, "LOW", "1")) == ["`32768` cannot identify an error: codes are int16"]
+    assert problems((1, "A", "1"), (2, "A", "1")) == ["`A` cannot identify an error: used again here"]
+    assert problems((1, "A", "1"), (1, "B", "1")) == ["`1` cannot identify an error: used again here"]
+    assert problems((1, "A", "1.0-rc1")) == ["`1.0-rc1` is not a release: expected numbers separated by dots"]
+
+
+def test_findings_about_long_values_are_short(parsed: Any) -> None:
+    """A list is underlined up to 80 characters, and a word of more than 40 is cut."""
+    long = ", ".join(["1"] * 50)
+    report = Report()
+    parse(Source("Clock.json", f'{{ {HEAD}, "fields": [], "about": [{long}] }}'), report)
+    assert [len(one.primary.span.text) for one in report.diagnostics] == [80]
+    for length, shown in ((40, "x" * 40), (41, "x" * 39 + "…")):
+        assert f"`{shown}` is not a JSON value" in parsed(f'{{ {HEAD}, "fields": [], "about": {"x" * length} }}')[1]
+
+
+def test_a_file_has_any_number_of_values_side_by_side(parsed: Any) -> None:
+    fields = ", ".join(f'{{ "name": "F{n}", "type": "int8", "versions": "0+" }}' for n in range(150))
+    assert len(one_message(parsed, f'{{ {HEAD}, "fields": [ {fields} ] }}').fields or ()) == 150
+
+
+def test_an_unknown_escape_stands_for_its_character(parsed: Any) -> None:
+    document, findings = parsed(f'{{ {HEAD}, "fields": [], "about": "A \\q clock." }}')
+    assert document.messages[0].about.value == "A q clock."
+    assert "[K004]" in findings

@@ -244,11 +244,62 @@ def test_a_paragraph_that_begins_like_the_name_of_a_struct_is_of_the_field() -> 
 
 @pytest.mark.parametrize(("suffix", "found"), [("", ["struct `Zone` is defined twice"]), (".krm", [])])
 def test_a_struct_of_another_file_has_the_same_name(suffix: str, found: list[str]) -> None:
-    """franz-go has one name for all files."""
-    struct = "Zone => not top level, no encoding\n  A: int8\n\n"
+    """franz-go has one name for all files. Elsewhere, messages have the struct of their own file."""
     texts = [
-        f"{struct}{name}Request => key {key}, max version 0\n  Zone: Zone\n" for key, name in enumerate(("A", "B"))
+        f"Zone => not top level, no encoding\n  {name}: int8\n\n"
+        f"{name}Request => key {key}, max version 0\n  Zone: Zone\n"
+        for key, name in enumerate(("A", "B"))
     ]
     report = Report()
-    link([parse(Source(f"{number}{suffix}", text), report) for number, text in enumerate(texts)], report)
+    linked = link([parse(Source(f"{number}{suffix}", text), report) for number, text in enumerate(texts)], report)
+    structs = [struct for document in linked for message in document.messages for struct in message.common_structs]
+    assert [one.name.value for struct in structs for one in struct.fields] == ["A", "B"]
     assert [one.message for one in report.diagnostics if one.code.severity.value == "error"] == found
+
+
+def test_a_struct_may_contain_itself() -> None:
+    tree = "Tree => not top level\n  Left: [Tree]\n\nAskRequest => key 7, max version 0\n  T: Tree\n"
+    assert [struct.name.value for struct in read(tree).messages[0].common_structs] == ["Tree"]
+
+
+def test_a_reserved_key_says_nothing_of_flexible_versions() -> None:
+    reserved, other = read("AskRequest => key 7, reserved\n\nTellRequest => key 8, max version 0\n").messages
+    assert (reserved.flexible_versions, str(other.flexible_versions and other.flexible_versions.value)) == (
+        None,
+        "none",
+    )
+
+
+def test_a_suffix_tells_the_notation_whatever_is_said_of_other_files() -> None:
+    report = Report()
+    found = parse(Source("Ask.krm", "AskRequest => key 7, max version 0\n"), report, notation="json")
+    assert (found.notation, report.diagnostics) == ("krammar", [])
+
+
+def test_a_quoted_description_may_have_empty_lines_after_it() -> None:
+    assert read_doc(['" A\\t."', "", ""]) == " A\t."
+
+
+def test_structs_of_structs_come_along_in_the_order_in_which_they_are_defined() -> None:
+    text = (
+        "{0}  D: int8\n\n{1}  C: int8\n\n{2}  B: [One]\n\nAskRequest => key 7, max version 0\n  A: Three\n  E: Two\n"
+    )
+    heads = (f"{name} => not top level\n" for name in ("One", "Two", "Three"))
+    message = read(text.format(*heads)).messages[0]
+    assert [struct.name.value for struct in message.common_structs] == ["One", "Two", "Three"]
+
+
+def test_a_version_field_is_in_all_versions() -> None:
+    report = Report()
+    text = "Clock => not top level, with version field\n  Version: int16{}\n  Hour: int8\n"
+    for items, found in (("", []), (" // v1+", ["the first field of `Clock` is not its version"])):
+        parse(Source("Clock.krm", text.format(items)), report)
+        assert [one.message for one in report.diagnostics] == found
+
+
+def test_lines_may_end_as_on_windows() -> None:
+    report = Report()
+    parse(Source("Ask.krm", "AskRequest => key 7, max version 0\r\n  A: int8\r\n"), report)
+    assert report.diagnostics == []
+    parse(Source("Ask.krm", "AskRequest => key 7, max version 0 \r\n"), report)
+    assert [one.message for one in report.diagnostics] == ["white space at the end of a line"]
