@@ -12,6 +12,7 @@ from kwirec.diagnostics.examples import clock, enum, field, request, struct, val
 from kwirec.diagnostics.source import Source
 from kwirec.frontend import parse
 from kwirec.frontend.json_writer import json_definition
+from kwirec.frontend.krammar_fields import TIMEOUT
 
 
 def test_a_check_writes_nothing(tmp_path: Path) -> None:
@@ -92,3 +93,22 @@ def test_what_franz_go_has_no_word_for_is_told_once_with_the_number_of_its_uses(
     assert [(one.message, one.primary.text) for one in report.diagnostics if "ignorable" in one.message] == [
         ("franz-go's notation has no place for `ignorable`, which `AskRequest` has", label)
     ]
+
+
+@pytest.mark.parametrize(
+    ("about", "default", "line"),
+    [
+        (TIMEOUT, "15000", "  TimeoutMillis"),
+        (TIMEOUT, "5", "  TimeoutMillis(5)"),
+        (TIMEOUT, "-1", "  TimeoutMillis: int32(-1)"),
+        ("Until when.", "15000", "  TimeoutMillis: int32(15000)"),
+    ],
+)
+def test_a_timeout_is_written_without_a_type_if_all_of_it_is_as_usual(
+    tmp_path: Path, about: str, default: str, line: str
+) -> None:
+    text = request(field("TimeoutMillis", "int32", about=about, default=default), name="AskRequest")
+    (tmp_path / "AskRequest.json").write_text(text)
+    found = convert([tmp_path / "AskRequest.json"], Report(), to="krammar", out=tmp_path / "out")
+    assert found is not None
+    assert line in found.texts["Ask.krm"].splitlines()

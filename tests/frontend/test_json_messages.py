@@ -271,3 +271,24 @@ def test_an_unknown_escape_stands_for_its_character(parsed: Any) -> None:
     document, findings = parsed(f'{{ {HEAD}, "fields": [], "about": "A \\q clock." }}')
     assert document.messages[0].about.value == "A q clock."
     assert "[K004]" in findings
+
+
+@pytest.mark.parametrize(
+    ("written", "label", "helps"),
+    [
+        (" [] ", "`[]` needs an element type", ()),
+        ("int64[]", "not a type", ("arrays are written `[]int64`",)),
+        ("int-64", "not a type", ()),
+    ],
+)
+def test_what_is_no_type_is_answered(written: str, label: str, helps: tuple[str, ...]) -> None:
+    report = Report()
+    text = f'{{ {HEAD}, "fields": [ {{ "name": "A", "type": "{written}", "versions": "0+" }} ] }}'
+    parse(Source("Clock.json", text), report)
+    assert [(one.primary.text, one.helps) for one in report.diagnostics] == [(label, helps)]
+
+
+def test_a_module_of_a_bundle_is_a_text(parsed: Any) -> None:
+    lines = (f'{{ "module": {module}, "schema": {{ {HEAD}, "fields": [] }} }}' for module in ('"a"', "5", "null"))
+    document, findings = parsed("\n".join(lines), "all.jsonl")
+    assert ([message.module for message in document.messages], findings) == (["a", None, None], "")

@@ -303,3 +303,10 @@ def test_lines_may_end_as_on_windows() -> None:
     assert report.diagnostics == []
     parse(Source("Ask.krm", "AskRequest => key 7, max version 0 \r\n"), report)
     assert [one.message for one in report.diagnostics] == ["white space at the end of a line"]
+
+
+def test_fields_after_an_empty_line_still_belong_to_the_struct_before_it() -> None:
+    report = Report()
+    document = parse(Source("Ask.krm", "AskRequest => key 7, max version 0\n  A: int8\n\n  B: int8\n"), report)
+    assert [one.name.value for one in document.messages[0].fields or ()] == ["A", "B"]
+    assert [one.message for one in report.diagnostics] == ["an indented line outside of a struct"]
