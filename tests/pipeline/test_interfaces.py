@@ -180,6 +180,14 @@ def test_statistics_in_captures_say_what_was_dropped(tmp_path: Path) -> None:
     assert [(broken.reason, broken.packets, broken.unread) for broken in found] == [(DROPPED, 10, 0)]
 
 
+def test_statistics_have_the_time_in_microseconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(time, "time_ns", lambda: 1_700_000_000_123_456_789)
+    told = statistics(LO, 3)
+    at = told.rindex(struct.pack("<HHQ", 5, 8, 3))  # the option isb_ifdrop
+    high, low = struct.unpack_from("<II", told, at - 8)
+    assert high << 32 | low == 1_700_000_000_123_456
+
+
 @pytest.mark.parametrize("name", ["-", "-z", "TCP@10.0.0.1", "/etc/passwd", "lo;id", "", "rpcap://10.0.0.1/lo"])
 def test_only_names_of_interfaces_are_interfaces(name: str) -> None:
     with pytest.raises(OptionError, match="there is no interface"):

@@ -26,7 +26,7 @@ from kwire.records import Batch, Record, encode_batch, encode_message_set
 from kwire_inspect.options import BrokenInputError
 from kwire_inspect.row_layout import BATCH_BYTES
 from kwire_inspect.schemas import RECORDS
-from kwire_inspect.segments import Bounds, Selection, record_batches, segment_files, splits
+from kwire_inspect.segments import Bounds, Selection, record_batches, record_columns, segment_files, splits
 from kwire_inspect.segments import rows as gathering
 from kwire_inspect.segments.record_columns import Stored
 from kwire_inspect.segments.typed import raw_schema, typed_batches, typed_schema
@@ -680,6 +680,17 @@ def test_batches_are_gathered_up_to_a_number_of_rows_and_of_decompressed_bytes(
     path = segment(tmp_path, *(encode_batch(records, codec=1) for _ in range(8)))
     (task,) = splits(segment_files([str(path)], [str(path)]), 1 << 20)
     assert [batch.num_rows for batch in record_batches(task, RECORDS)] == expected
+
+
+def test_a_batch_of_more_records_than_are_believed_is_read_in_parts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for of in (gathering, record_columns):
+        monkeypatch.setattr(of, "BELIEVED", 15)
+    monkeypatch.setattr(gathering, "CHUNK", 10)
+    path = segment(tmp_path, batch_at(0, 15), batch_at(15, 25))
+    (task,) = splits(segment_files([str(path)], [str(path)]), 1 << 20)
+    assert [batch.num_rows for batch in record_batches(task, RECORDS)] == [15, 10, 10, 5]
 
 
 def test_large_records_come_a_few_at_a_time(tmp_path: Path) -> None:
