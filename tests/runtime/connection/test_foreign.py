@@ -104,6 +104,8 @@ def test_every_start_of_a_hello_is_enough_or_not() -> None:
 
 def test_one_byte_is_enough_unless_a_protocol_begins_with_it() -> None:
     """TLS with one of four types, HTTP with a capital letter."""
+    assert [sniff_protocol(b"GET / HTTP"[:size]) for size in (8, 9)] == [False, "HTTP"]
+    assert [sniff_protocol(ALERT[:size]) for size in (4, 5)] == [False, "TLS"]
     unsure = {byte for byte in range(256) if sniff_protocol(bytes([byte])) is False}
     assert unsure == {0x14, 0x15, 0x16, 0x17, *b"ABCDEFGHIJKLMNOPQRSTUVWXYZ"}
 

@@ -13,7 +13,7 @@ from unittest.mock import ANY
 import pytest
 from crc32c import crc32c
 
-from kwire import EncodeError
+from kwire import EncodeError, is_native
 from kwire.compression import Codec, DecompressionLimitError
 from kwire.records import Batch, BatchBuilder, CorruptRecordError, Record, encode_batch, read_batches
 from tests.wrong_types import REFUSED
@@ -135,6 +135,26 @@ def test_a_builder_of_a_large_batch() -> None:
     builder.append(b"last")
     assert only(builder.build()).records() == [*rows, Record(b"last", None, (), -1, 340)]
     assert BatchBuilder().build() == encode_batch([])
+
+
+@pytest.mark.parametrize(
+    "unusual",
+    [
+        Record(b"k", b"v", (("h", None),), -(2**63)),
+        Record(b"k", b"v", (), 2**63 - 1),
+        Record(bytearray(b"k"), bytearray(b"v"), (), 5),  # type: ignore[arg-type]
+    ],
+    ids=["oldest", "newest", "other buffers"],
+)
+def test_a_builder_keeps_records_that_it_writes_slowly(unusual: Record) -> None:
+    if is_native() and isinstance(unusual.key, bytearray):
+        pytest.skip("the compiled builder takes bytes")
+    rows = [Record(b"a", timestamp=7, offset=3), unusual, Record(b"z", timestamp=8)]
+    builder = BatchBuilder()
+    for row in rows:
+        builder.append(row.key, row.value, row.headers, row.timestamp, row.offset)
+    assert builder.build() == encode_batch(rows)
+    assert [record.timestamp for record in only(builder.build())] == [7, unusual.timestamp, 8]
 
 
 @pytest.mark.parametrize("border", [0, 1 << 6, 1 << 13, 1 << 20, 1 << 27, 1 << 40])
