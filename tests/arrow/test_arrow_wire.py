@@ -43,6 +43,16 @@ def not_slowly(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Columns, "_decode_slowly", refuse)
 
 
+def test_arrays_of_many_elements_begin_where_the_ones_before_them_end() -> None:
+    """Their ends are numbers of one, two and three bytes."""
+    counts = [200, 300, 66_000, 0, 3]
+    topic = MetadataRequestTopic(name="t")
+    frames = [MetadataRequest(topics=[topic] * count).encode(9) for count in counts]
+    found = ARROW["MetadataRequest"].select("topics.name").decode(frames, 9)
+    assert [len(row["topics"]) for row in found.batch.to_pylist()] == counts
+    assert not found.errors
+
+
 def test_all_texts_that_are_not_utf_8_are_errors() -> None:
     good = HeartbeatRequest(group_id="g", member_id="m").encode(4)
     bad = good.replace(b"g", b"\xff")

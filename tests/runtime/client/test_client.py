@@ -359,6 +359,8 @@ def test_what_is_not_kafka_is_named_in_a_sentence(
     monkeypatch.setattr("kwire.client.client.HTTP_SECONDS", 1.0)
     with server as broker:
         silent = isinstance(server, HttpServer) or "no answer" in reason
+        if not silent:
+            monkeypatch.setattr("kwire.client.client._is_http", None)  # it has said what it is
         assert re.fullmatch(reason, refusal(broker.port, timeout=0.3 if silent else 5.0))
 
 

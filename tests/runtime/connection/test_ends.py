@@ -210,6 +210,7 @@ def test_what_nobody_asked_for(data: str, reason: str) -> None:
         client.receive(raw(data))
     assert caught.value.events == []
     assert caught.value.reason == reason
+    assert caught.value.message_name == ("frame" if "limit" in reason else "ResponseHeader")
 
 
 def test_answers_before_the_wrong_one_are_kept() -> None:
