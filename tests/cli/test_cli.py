@@ -424,6 +424,8 @@ TOLD: list[tuple[tuple[str, ...], int, str]] = [
     ((*CONVERT, "--check"), 0, "1 files, 0 differ"),
     ((*CONVERT, "--to", "json", "--dialect", "franz-go"), 2, "Error: --dialect is for --to krammar"),
     (("explain", "K999"), 2, "Error: unknown code 'K999'."),
+    (("explain", "K6O2"), 2, "Error: unknown code 'K6O2'. did you mean `K602`?"),
+    (("explain", "K602 "), 0, ""),
     (("diff", "defs", "defs", "--layouts", "--level", "wire"), 2,
         "Error: --layouts has no --level, and only the formats text, markdown, json"),
     (("diff", "defs", "defs", "--layouts"), 0, "26 versions are equal, 0 differ, 0 only in defs, 0 only in defs"),

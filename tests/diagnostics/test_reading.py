@@ -60,6 +60,19 @@ def test_hidden_files_of_a_folder_are_not_read(folder: Path) -> None:
     assert report.diagnostics == []
 
 
+def test_files_without_a_suffix_are_definitions_in_a_folder_of_franz_go_alone(folder: Path) -> None:
+    for name in ("b/enums", "b/LICENSE", "c/enums", "c/misc", "c/00_produce"):
+        (folder / name).write_text("// Nothing.")
+    assert names(read(folder)[0], folder) == [
+        "a.jsonl",
+        "b/Two.json",
+        "c/00_produce",
+        "c/One.json",
+        "c/enums",
+        "c/misc",
+    ]
+
+
 def test_file_is_read_whatever_its_name(folder: Path) -> None:
     sources, _ = read(folder / "b" / "README.md")
     assert names(sources, folder) == ["b/README.md"]
@@ -86,6 +99,11 @@ def test_archive_gives_its_definitions_and_no_other_json(tmp_path: Path, suffix:
     ]
     assert [source.stem for source in sources] == ["Clock", "Zone"]
     assert report.diagnostics == []
+
+
+def test_json_of_an_archive_is_a_definition_if_it_has_versions_or_fields(tmp_path: Path) -> None:
+    path = archive(tmp_path / "a.jar", A='{ "validVersions": "none" }', B='{ "fields": [] }', C='{ "field": [] }')
+    assert names(read(path)[0], tmp_path) == ["a.jar!A.json", "a.jar!B.json"]
 
 
 def test_archive_gives_definitions_in_the_other_notation_whatever_they_say(tmp_path: Path) -> None:

@@ -12,9 +12,9 @@ import pytest
 
 from kwirec.diagnostics import codes
 from kwirec.diagnostics.columns import show
-from kwirec.diagnostics.diagnostic import Report, Severity
+from kwirec.diagnostics.diagnostic import Report, Severity, finding
 from kwirec.diagnostics.render import render
-from kwirec.diagnostics.render_text import render_text, summary
+from kwirec.diagnostics.render_text import folded, render_text, summary
 from kwirec.diagnostics.source import Source, Span
 
 FIELDS = """\
@@ -292,3 +292,25 @@ def test_a_span_to_one_within_it_keeps_its_end() -> None:
     assert Span(source, 0, 5).to(Span(source, 1, 3)).text == "abcde"
     assert Span(source, 0, 2).to(Span(source, 1, 3)).text == "abc"
     assert [Span(source, 1, 4).within(1, 2).text, Span(source, 1, 4).within(2, 9).text] == ["c", "cd"[1:]]
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        (0, ()),
+        (1, ("the same 1 more time in line 2; `--format short` lists each",)),
+        (10, ("the same 10 more times in lines 2, 3, 4, 5, 6, 7, 8, 9, 10, 11; `--format short` lists each",)),
+        (11, ("the same 11 more times in lines 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, …; `--format short` lists each",)),
+    ],
+)
+def test_lines_of_what_a_file_has_often_are_listed_up_to_ten(more: int, told: tuple[str, ...]) -> None:
+    report, sources = Report(), [Source(name, "a\n" * 12) for name in ("One.krm", "Two.krm")]
+    for source, count in zip(sources, (more + 1, 1), strict=True):
+        for line in range(count):
+            report.add(codes.SPACING, "two spaces", Span(source, 2 * line, 2 * line + 1))
+    assert [one.notes for one in folded(report.diagnostics)] == [told, ()]
+
+
+def test_advice_that_says_nothing_is_left_out() -> None:
+    span = Span(Source("x.json", "text"), 0, 1)
+    assert finding("a mistake", span, helps=["", "do this", ""]).helps == ("do this",)
