@@ -15,7 +15,7 @@ from kwire_inspect.options import Options
 from kwire_inspect.readers.base import Reader
 from kwire_inspect.reasons import CLOSED
 from kwire_inspect.schemas import CLIENTS, COUNTED, EXCHANGES, PROBLEMS
-from kwire_inspect.tables.clients import EXCHANGE_COLUMNS, Clients, clients
+from kwire_inspect.tables.clients import EXCHANGE_COLUMNS, IDENTITY, Clients, clients
 from kwire_inspect.tables.counting import counted
 from kwire_inspect.tables.relations import LocalTable
 from kwire_spark.sources.base import CountingReader
@@ -134,6 +134,15 @@ def test_of_requests_at_the_same_time_the_first_in_its_file_is_the_example(place
     (row,) = pa.Table.from_batches(counted(batches(rows, []))).to_pylist()
     (of_sql,) = clients(exchanges_of(*rows)).table.rows()
     assert (row["source"], row["position"]) == (of_sql["source"], of_sql["position"]) == places[-1]
+
+
+def test_who_a_client_is_has_at_most_a_thousand_characters() -> None:
+    """Reports keep the rows of ten thousand clients, whose ids may have 32 kB each."""
+    said: dict[str, Any] = {name: "\N{GREEK SMALL LETTER ALPHA}" * 1500 + name for name in IDENTITY}
+    before = DATABASE.table(COUNTED.names).add(counted(batches([exchange(**said)], [])))
+    for seen in (clients(before), clients(exchanges_of(exchange(**said))), clients(clients_of(client(**said)))):
+        (row,) = seen.table.rows()
+        assert {row[name] for name in IDENTITY} == {"\N{GREEK SMALL LETTER ALPHA}" * 1000}
 
 
 def test_of_nothing_there_are_no_rows() -> None:

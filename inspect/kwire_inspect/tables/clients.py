@@ -28,6 +28,8 @@ MAX_VERSIONS = 10_000
 """Versions in a summary. Real inputs have some hundreds; a hostile one can make up 2^32."""
 
 IDENTITY = ("client_id", "software_name", "software_version", "principal")
+MAX_IDENTITY = 1000
+"""Characters of an identity that are kept: reports have the rows of up to 10,000 clients in memory."""
 KEYS = ("seen_in", "client_host", "server_port", *IDENTITY, "api_key", "api", "version")
 
 KNOWN = "api_key IS NOT NULL"
@@ -151,7 +153,10 @@ def _seen(name: str, columns: Collection[str]) -> str:
     else:
         raise ValueError(f"expected exchanges, refusals or clients, got columns {', '.join(columns)}")
     corrupt = "_corrupt" if "_corrupt" in columns else "CAST(NULL AS STRING) AS _corrupt"
-    who = ", ".join(one if one in known else f"CAST(NULL AS STRING) AS {one}" for one in IDENTITY)
+    who = ", ".join(
+        f"{f'substr({one}, 1, {MAX_IDENTITY})' if one in known else 'CAST(NULL AS STRING)'} AS {one}"
+        for one in IDENTITY
+    )
     return f"""
         SELECT {seen_in} AS seen_in, {", ".join(_PLACED)}, {who}, {rows}, {error} AS errors, {refused} AS refused,
             {size} AS bytes, {begun} AS begun, {unread} AS unread, {corrupt}

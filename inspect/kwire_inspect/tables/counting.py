@@ -13,7 +13,7 @@ from pyarrow import compute
 
 from kwire_inspect.reasons import CLOSED
 from kwire_inspect.schemas import COUNTED
-from kwire_inspect.tables.clients import CAPTURE, FORWARDED, KEYS, REQUEST_LOG
+from kwire_inspect.tables.clients import CAPTURE, FORWARDED, IDENTITY, KEYS, MAX_IDENTITY, REQUEST_LOG
 
 AT_ONCE = 8 << 20
 """Bytes of exchanges that are counted together, or a batch more: some 35,000 requests."""
@@ -73,6 +73,7 @@ def _of_requests(table: pa.Table) -> pa.Table:
     same = ("source", "position", "connection", "unread", "_corrupt", *KEYS[1:])
     return pa.table(
         {name: table[name] for name in same}
+        | {name: _cut(table[name]) for name in IDENTITY}
         | {
             "seen_in": compute.if_else(compute.fill_null(table["forwarded"], False), FORWARDED, logged),
             "first_seen": table["time"],
@@ -86,6 +87,12 @@ def _of_requests(table: pa.Table) -> pa.Table:
             "broken_position": compute.if_else(whole, None, table["position"]),
         }
     )
+
+
+def _cut(texts: pa.ChunkedArray) -> pa.ChunkedArray:
+    """At most :data:`MAX_IDENTITY` characters of each text, which nearly all have."""
+    longest = compute.max(compute.binary_length(texts)).as_py() or 0
+    return texts if longest <= MAX_IDENTITY else compute.utf8_slice_codeunits(texts, 0, MAX_IDENTITY)
 
 
 def _ones(condition: pa.ChunkedArray) -> pa.ChunkedArray:
