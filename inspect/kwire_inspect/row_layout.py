@@ -6,14 +6,13 @@ compiled once per table, with a keyword for each column. Columns that are not gi
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Callable, Iterator, Sequence
-from itertools import accumulate
 from operator import itemgetter
 from typing import Any
 
 import pyarrow as pa
 
+from kwire.arrow.buffers import binary
 from kwire_inspect.schemas import EXCHANGES, FRAMES, PACKETS, REFUSALS
 
 Row = tuple[Any, ...]
@@ -172,18 +171,9 @@ def micros(time: float) -> int:
 
 def _array(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
     try:
-        return _binary(values) if kind == BINARY else pa.array(values, kind)
+        return binary(values) if kind == BINARY else pa.array(values, kind)
     except (OverflowError, pa.ArrowInvalid, UnicodeEncodeError):
         return pa.array([_fitting(value, kind) for value in values], kind)
-
-
-def _binary(values: Sequence[bytes | None]) -> pa.Array:
-    """Like ``pa.array``, which however copies large values twice while it grows."""
-    offsets = array("i", accumulate([0 if value is None else len(value) for value in values], initial=0))
-    nulls = values.count(None)
-    valid = pa.array([value is not None for value in values]).buffers()[1] if nulls else None
-    data = b"".join([value for value in values if value] if nulls else values)  # type: ignore[arg-type]
-    return pa.Array.from_buffers(BINARY, len(values), [valid, pa.py_buffer(offsets), pa.py_buffer(data)], nulls)
 
 
 def _fitting(value: Any, kind: pa.DataType) -> Any:

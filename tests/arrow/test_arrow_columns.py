@@ -21,6 +21,7 @@ from kwire.uuids import Uuid
 from kwire_kafka import PROTOCOL, FetchResponse, HeartbeatRequest, MetadataRequest, ProduceRequest
 from kwire_kafka.api.fetch import FetchableTopicResponse, LeaderIdAndEpoch, PartitionData
 from kwire_kafka.api.metadata import MetadataRequestTopic
+from kwire_kafka.api.produce import PartitionProduceData, TopicProduceData
 from kwire_kafka.arrow import ARROW
 from tests.conformance import vectors
 from tests.each import each_release
@@ -52,6 +53,19 @@ def test_every_message_and_version_comes_back(part: int) -> None:
         assert back[0] is None
         for version, sent, came in zip(versions, messages, back[1:], strict=True):
             assert exact(came) == exact(as_decoded(sent, version)), f"{name} v{version}"
+
+
+@pytest.mark.parametrize("count", [1, 3, 200])
+def test_bytes_come_back_and_one_large_value_is_not_copied(count: int) -> None:
+    """The records of a request may have 40 MB."""
+    values = [None, *(bytes([number]) * number for number in range(1, count))] if count > 1 else [bytes(100_000)]
+    partitions = [PartitionProduceData(records=value) for value in values]
+    array = ARROW["ProduceRequest"].array(
+        [ProduceRequest(topic_data=[TopicProduceData(partition_data=partitions)])], 9
+    )
+    records = array.field("topic_data").values.field("partition_data").values.field("records")
+    assert records.to_pylist() == values
+    assert (records.buffers()[2].address == pa.py_buffer(values[0] or b"").address) is (count == 1)
 
 
 @each_release(*vectors.RELEASES)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import sys
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -36,8 +38,10 @@ from kwire_kafka import (
     MetadataRequest,
     OffsetCommitKey,
     OffsetCommitValue,
+    ProduceRequest,
 )
 from kwire_kafka.api.metadata import MetadataRequestTopic
+from kwire_kafka.api.produce import PartitionProduceData, TopicProduceData
 from kwire_kafka.metadata.client_quota_record import EntityData
 from kwire_kafka.releases import RELEASES
 from tests.effort import examples
@@ -67,6 +71,24 @@ def typed(decode: Any, *batches: pa.RecordBatch) -> list[dict[str, Any]]:
     for one in made:
         one.validate(full=True)
     return [row for one in made for row in one.to_pylist()]
+
+
+def test_the_rows_of_a_large_request_do_not_keep_the_memory_of_its_bytes() -> None:
+    """Spark keeps a batch that it was given until it has the next: 40 MB of one request were there four times."""
+    produced = ProduceRequest(
+        topic_data=[TopicProduceData(partition_data=[PartitionProduceData(records=bytes(AT_ONCE))])]
+    )
+    payload = PROTOCOL.encode_request(produced, 9, correlation_id=1)
+    given_batch = batch(EXCHANGES, {"api_key": 0, "version": 9, "source": "f", "request": payload})
+    out = BytesIO()
+    with pa.ipc.new_stream(out, EXCHANGES) as stream:
+        stream.write_batch(given_batch)
+    data = out.getvalue()
+    users = sys.getrefcount(data)
+    (rows,) = ExchangeStructs(0, ["request"])(pa.ipc.open_stream(data))
+    assert rows["source"].to_pylist() == ["f"]
+    assert len(rows["request"][0].as_py()["topic_data"][0]["partition_data"][0]["records"]) == AT_ONCE
+    assert sys.getrefcount(data) == users
 
 
 def test_requests_and_responses_of_all_versions_side_by_side() -> None:

@@ -147,7 +147,10 @@ def with_columns(
         first = [known or reason for known, reason in zip(first, more, strict=True)]
     columns = {**columns, "reason": pa.array(first, pa.string())}
     schema = schema_with(batch.schema, replaced, fields)
-    arrays = [columns[name] if name in columns else batch.column(name) for name in schema.names]
+    staying = batch.select([name for name in schema.names if name not in columns])
+    if batch.nbytes > AT_ONCE:  # large values: each column would keep the memory of all
+        staying = staying.take(pa.array(range(batch.num_rows), pa.int64()))
+    arrays = [columns[name] if name in columns else staying.column(name) for name in schema.names]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from array import array
+from collections.abc import Sequence
 from functools import cache
+from itertools import accumulate
 
 import pyarrow as pa
 from pyarrow import compute
@@ -21,6 +24,15 @@ def numbers(kind: pa.DataType, values: bytes, valid: pa.Buffer | None = None) ->
     if kind == pa.bool_():
         return numbers(pa.uint8(), values).cast(kind)
     return pa.Array.from_buffers(kind, len(values) // kind.byte_width, [valid, pa.py_buffer(values)])
+
+
+def binary(values: Sequence[bytes | None]) -> pa.Array:
+    """Like ``pa.array``, which however copies large values twice while it grows: one value is not copied at all."""
+    offsets = array("i", accumulate([0 if value is None else len(value) for value in values], initial=0))
+    nulls = values.count(None)
+    valid = pa.array([value is not None for value in values]).buffers()[1] if nulls else None
+    data = b"".join([value for value in values if value] if nulls else values)  # type: ignore[arg-type]
+    return pa.Array.from_buffers(pa.binary(), len(values), [valid, pa.py_buffer(offsets), pa.py_buffer(data)], nulls)
 
 
 def valid_rows(nulls: bytes, count: int) -> pa.Array | None:
