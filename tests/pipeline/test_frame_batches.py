@@ -26,7 +26,7 @@ from kwire_inspect.connections import (
     frame_batches,
     frame_rows,
 )
-from kwire_inspect.connections.batches import BATCH_ROWS
+from kwire_inspect.connections.batches import BATCH_ROWS, Connections
 from kwire_inspect.connections.projection import TABLES, Table
 from kwire_inspect.options import BrokenInputError
 from kwire_inspect.reasons import MISSING
@@ -158,6 +158,17 @@ def test_batches_are_of_a_bounded_size() -> None:
     large = pieces([asked(ProduceRequest(transactional_id="x" * 30_000), 7, number) for number in range(500)])
     sizes = [batch.num_rows for batch in frame_batches(large, pa.schema([FRAMES.field("raw")]))]
     assert max(sizes[:-1]) < 300  # of 30 kB each
+
+
+def test_a_piece_that_completes_a_large_frame_counts_with_the_whole_frame() -> None:
+    """Its message takes far more memory than the piece: rows are made of it before the next is decoded."""
+    client, time, sent = asked(ProduceRequest(transactional_id="x" * 30_000), 7, 1)
+    first, last = sent[:-100], sent[-100:]
+    connections = Connections(ConnectionProjection("frames"))
+    segments = [(client, time, first), (client, time, last)]
+    sizes = [connections.feed(piece) for piece in pieces(segments) if piece.kind == "data"]
+    assert len(first) <= sizes[0] < 2 * len(first)
+    assert sizes[1] >= len(sent)
 
 
 def test_broken_files_end_the_job_if_asked_to() -> None:

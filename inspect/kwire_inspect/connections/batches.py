@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from kwire.connection.events import REQUEST_SIZE
+from kwire.connection.events import REQUEST_SIZE, FrameEvent
 from kwire_inspect.capture import Broken, Connection, Piece, largest
 from kwire_inspect.connections.connection import ConnectionRows
 from kwire_inspect.connections.direction_detection import UnorientedConnection
@@ -98,7 +98,7 @@ class Connections:
             size = len(piece.data)
             if events := connection.decode(piece):
                 self.decoded.append((connection, events, piece))
-                size += size + REQUEST_SIZE * len(events)
+                size += size + REQUEST_SIZE * len(events) + _begun_before(events[0])
             return size
         connection = connection or self._begin(piece.connection)
         if isinstance(connection, UnorientedConnection):
@@ -109,7 +109,7 @@ class Connections:
         size = len(piece.data)
         if events or piece.kind == "closed":
             self._keep(connection, events, piece)
-            size += len(piece.data) + REQUEST_SIZE * len(events)
+            size += len(piece.data) + REQUEST_SIZE * len(events) + (_begun_before(events[0]) if events else 0)
             if piece.kind == "closed":
                 del self._open[id(piece.connection)]
         return size
@@ -168,6 +168,11 @@ class Connections:
             return len(piece.data)
         decided = self._open[id(piece.connection)] = self._wanted(rows)
         return sum(self._add(decided, events, at) for events, at in connection.decoded(decided.decode, piece))
+
+
+def _begun_before(first: Event) -> int:
+    """Bytes of the first frame of a piece: it may be much larger than the piece, and so is its message."""
+    return len(first.data) if isinstance(first, FrameEvent) else 0
 
 
 @dataclass(slots=True)

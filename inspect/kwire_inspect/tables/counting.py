@@ -90,7 +90,7 @@ def _of_requests(table: pa.Table) -> pa.Table:
 
 
 def _cut(texts: pa.ChunkedArray) -> pa.ChunkedArray:
-    """At most :data:`MAX_IDENTITY` characters of each text, which nearly all have."""
+    """At most ``MAX_IDENTITY`` characters of each text, which nearly all have."""
     longest = compute.max(compute.binary_length(texts)).as_py() or 0
     return texts if longest <= MAX_IDENTITY else compute.utf8_slice_codeunits(texts, 0, MAX_IDENTITY)
 
