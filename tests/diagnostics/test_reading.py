@@ -106,6 +106,13 @@ def test_json_of_an_archive_is_a_definition_if_it_has_versions_or_fields(tmp_pat
     assert names(read(path)[0], tmp_path) == ["a.jar!A.json", "a.jar!B.json"]
 
 
+def test_where_no_definitions_are_is_told_with_advice_for_folders(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    for path, has_advice in ((archive(tmp_path / "a.jar", C="{}"), False), (tmp_path / "empty", True)):
+        (found,) = read(path)[1].diagnostics
+        assert (found.message, bool(found.helps)) == (f"no definitions in `{path.as_posix()}`", has_advice)
+
+
 def test_archive_gives_definitions_in_the_other_notation_whatever_they_say(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "defs.zip", "w") as written:
         written.writestr("Clock.krm", "Clock => data, max version 0\n")

@@ -12,7 +12,7 @@ import pytest
 
 from kwirec.diagnostics import codes
 from kwirec.diagnostics.columns import show
-from kwirec.diagnostics.diagnostic import Report, Severity, finding
+from kwirec.diagnostics.diagnostic import Report, Severity, Waiver, finding
 from kwirec.diagnostics.render import render
 from kwirec.diagnostics.render_text import folded, render_text, summary
 from kwirec.diagnostics.source import Source, Span
@@ -314,3 +314,20 @@ def test_lines_of_what_a_file_has_often_are_listed_up_to_ten(more: int, told: tu
 def test_advice_that_says_nothing_is_left_out() -> None:
     span = Span(Source("x.json", "text"), 0, 1)
     assert finding("a mistake", span, helps=["", "do this", ""]).helps == ("do this",)
+
+
+def test_only_relaxable_findings_have_other_severities_or_are_waived() -> None:
+    span = Span(Source("x.krm", "text"), 0, 1)
+    off = dict.fromkeys(("K020", "K021"), Severity.OFF)
+    waivers = tuple(Waiver(code=code, message="*", reason="fine") for code in off)
+    for report in (Report(severities=off), Report(waivers=waivers)):
+        report.add(codes.BAD_INDENTATION, "an error", span)
+        report.add(codes.SPACING, "a warning", span)
+        assert [one.message for one in report.diagnostics] == ["an error"]
+
+
+def test_every_error_is_shown_by_itself() -> None:
+    source, report = Source("x.krm", "a\na\n"), Report()
+    for start in (0, 2):
+        report.add(codes.BAD_INDENTATION, "a tab", Span(source, start, start + 1))
+    assert [one.notes for one in folded(report.diagnostics)] == [(), ()]
