@@ -106,6 +106,13 @@ def test_json_of_an_archive_is_a_definition_if_it_has_versions_or_fields(tmp_pat
     assert names(read(path)[0], tmp_path) == ["a.jar!A.json", "a.jar!B.json"]
 
 
+def test_an_archive_may_unpack_to_exactly_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = archive(tmp_path / "a.jar", A=MESSAGE)
+    for limit, found in ((len(MESSAGE), 1), (len(MESSAGE) - 1, 0)):
+        monkeypatch.setattr("kwirec.diagnostics.reading.MAX_UNPACKED", limit)
+        assert len(read(path)[0]) == found
+
+
 def test_where_no_definitions_are_is_told_with_advice_for_folders(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     for path, has_advice in ((archive(tmp_path / "a.jar", C="{}"), False), (tmp_path / "empty", True)):

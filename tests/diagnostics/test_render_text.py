@@ -331,3 +331,10 @@ def test_every_error_is_shown_by_itself() -> None:
     for start in (0, 2):
         report.add(codes.BAD_INDENTATION, "a tab", Span(source, start, start + 1))
     assert [one.notes for one in folded(report.diagnostics)] == [(), ()]
+
+
+def test_findings_of_one_place_are_in_the_order_of_their_codes() -> None:
+    span, report = Span(Source("x.krm", "text"), 0, 1), Report()
+    report.add(codes.SPACING, "a warning", span)
+    report.add(codes.BAD_INDENTATION, "mistake", span)
+    assert [one.code.number for one in report.diagnostics] == ["K020", "K021"]

@@ -90,8 +90,8 @@ def test_mistakes(load: Load, text: str, problem: str) -> None:
 
 def test_all_mistakes_at_once(load: Load) -> None:
     with pytest.raises(ConfigError) as caught:
-        load('[tool.kwirec]\nseverity = { K99 = "off", K207 = "mild" }\n' + WAIVER.replace("K207", "K602"))
-    assert len(caught.value.problems) == 3
+        load('[tool.kwirec]\nseverity = { K99 = "loud", K207 = "mild" }\n' + WAIVER.replace("K207", "K602"))
+    assert len(caught.value.problems) == 4
 
 
 def test_missing_file(tmp_path: Path) -> None:
